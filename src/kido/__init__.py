@@ -13,8 +13,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "kido.errors": (
-        "FileFormatError", "KidoError", "KidoWarning", "MeshNotFoundError", "MissingExtraError", "ModelError",
-        "NameLookupError", "ShapeError", "StateError",
+        "ConcurrencyError", "FileFormatError", "KidoError", "KidoWarning", "MeshNotFoundError", "MissingExtraError",
+        "ModelError", "NameLookupError", "ShapeError", "StateError",
     ),
     "kido.skeleton.attributes": ("UnknownAttributeError",),
     "kido.skeleton": (
@@ -42,8 +42,8 @@ _HOMES = {
 _OPEN_HOMES = ("kido.shapes", "kido.skeleton.joints.types", "kido.constraints")
 _NOT_PUBLIC = {"Hull", "JOINT_TYPES", "PRIMITIVES", "Primitive", "convex_hull"}
 _PACKAGES = (
-    "batch", "collision", "dynamics", "ik", "integrators", "io", "layouts", "models", "operators", "optimization",
-    "quantities", "recording", "simulation", "solvers", "viewer",
+    "batch", "collision", "dynamics", "ik", "integrators", "io", "layouts", "math", "models", "operators",
+    "optimization", "quantities", "recording", "simulation", "solvers", "viewer",
 )  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

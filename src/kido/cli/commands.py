@@ -78,14 +78,14 @@ def replay(options: Replay) -> int:
     """Play a recording."""
     hush(options.quiet)
     check_ending("--html", options.html, ".html", ".htm")
-    check_ending("--mp4", options.mp4, ".mp4")
+    check_ending("--film", options.film, ".mp4", ".webp", ".gif")
     for name, value in (("fps", options.fps), ("speed", options.speed)):
         if not (math.isfinite(value) and value > 0):
             raise UsageError(f"--{name} {value:g}: expected a number above 0")
     from kido.recording import Recording
 
     with Recording.open(options.file) as recording:
-        if options.html is None and options.mp4 is None and not options.view:
+        if options.html is None and options.film is None and not options.view:
             from kido.cli.info import recording_lines, recording_to_dict
 
             print("\n".join(recording_lines(recording_to_dict(recording))))
@@ -99,21 +99,21 @@ def _check(options: Replay) -> None:
     from kido.viewer.server import require_viser
 
     require_viser()
-    for path in (options.html, options.mp4):
+    for path in (options.html, options.film):
         if path is not None:
             check_writable(Path(path))
 
 
 def _show(recording: Any, options: Replay) -> int:
-    from kido.viewer import Trajectory, export_html, export_mp4
+    from kido.viewer import Trajectory, export_film, export_html
 
     world = recording.display_world()
     rate = 60.0 if options.view else options.fps
-    trajectory = Trajectory.from_transforms(*recording.trajectory(rate))
+    trajectory = Trajectory.from_recording(recording, rate)
     written = []
     exports: tuple[tuple[str, str | None, Any, dict[str, Any]], ...] = (
         ("page", options.html, export_html, {}),
-        ("film", options.mp4, export_mp4, {"speed": options.speed}),
+        ("film", options.film, export_film, {"speed": options.speed}),
     )
     for what, path, export, extra in exports:
         if path is None:

@@ -17,6 +17,7 @@ from kido.errors import KidoError
 
 PAGE_FPS = 60.0
 MAX_STEPS = 10**10
+STILL = 1e-9  # [rad, m] that coordinates may differ from those at the start if nothing is said to move
 _MAX_CHUNK = 0.1  # [s] of real time between two updates of the bar
 
 
@@ -26,6 +27,7 @@ class Run:
 
     world: Any
     energy_before: float
+    start: list[Any]
     steps: int = 0
     simulated: float = 0.0
     wall: float = 0.0
@@ -96,7 +98,11 @@ def _start(world: Any) -> Any:
     """Compile what the first step needs, and note where the simulation starts."""
     world.step(0)
     world.reset_totals()
-    return Run(world, world.total_energy)
+    return Run(world, world.total_energy, _positions(world))
+
+
+def _positions(world: Any) -> list[Any]:
+    return [s.positions for s in world.skeletons]
 
 
 def _advance(world: Any, options: Simulate, sampler: Any) -> Any:
@@ -201,6 +207,9 @@ def summary(run: Run) -> list[str]:
     found.append(("contacts", f"{len(world.contacts)} now, at most {totals.contacts}"))
     found.append(("penetration", f"{_millimetres(world.report.max_penetration)} now, at most "
                                  f"{_millimetres(totals.max_penetration)}"))  # fmt: skip
+    moved = max((abs(a - b).max(initial=0.0) for a, b in zip(run.start, _positions(world))), default=0.0)
+    if run.steps and moved < STILL:
+        found.append(("motion", "none: what moves is in balance; start elsewhere with --set JOINT=VALUE"))
     found.append(("energy", f"{run.energy_before:.6g} J at the start, {world.total_energy:.6g} J now "
                             f"(kinetic {world.kinetic_energy:.3g} J)"))  # fmt: skip
     solver = f"residual at most {totals.residual:.2g}, at most {totals.iterations} iterations"

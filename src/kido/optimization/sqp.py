@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.optimize import lsq_linear
+import scipy
 
 from kido.errors import NameLookupError
 from kido.optimization.dense_qp import QuadraticProgram
@@ -194,7 +194,7 @@ class _Run:
         right = np.concatenate([-h, -g, np.zeros(n)])
         low = np.concatenate([np.minimum(self.lower - self.x, 0.0) - 1e-14, np.zeros(m)])
         high = np.concatenate([np.maximum(self.upper - self.x, 0.0) + 1e-14, np.full(m, np.inf)])
-        d = lsq_linear(matrix, right, (low, high), method="bvls").x[:n]
+        d = scipy.optimize.lsq_linear(matrix, right, (low, high), method="bvls").x[:n]
         return np.clip(d, self.lower - self.x, self.upper - self.x)
 
     def _restore(self, derivatives: tuple[Array, Array, Array]) -> bool:

@@ -123,4 +123,5 @@ Raises:
     prepare=WORK, first="work", fail=massless,
     finish="out = new(CentroidalDerivatives, (out[0], out[1], out[2], out[3]))",
     scope={"new": new, "CentroidalDerivatives": CentroidalDerivatives}, result="CentroidalDerivatives",
+    skins="held",
 )  # fmt: skip

@@ -69,6 +69,8 @@ DOF_PROPERTIES: dict[str, tuple[float, float]] = {
     "coulomb_friction": (0.0, 0.0),
     "spring_stiffness": (0.0, 0.0),
     "rest_position": (0.0, -np.inf),
+    "position_gain": (0.0, 0.0),
+    "velocity_gain": (0.0, 0.0),
     "initial_position": (0.0, -np.inf),
     "initial_velocity": (0.0, -np.inf),
 }  # fmt: skip
@@ -95,6 +97,8 @@ MEANINGS: dict[str, str] = {
     "coulomb_friction": "Dry friction: most that it resists motion with, in a world [N, N m]",
     "spring_stiffness": "Force per distance from `rest_position` that opposes it [N/m, N m/rad]",
     "rest_position": "Where the spring exerts no force [m, rad]",
+    "position_gain": "kp of a POSITION actuator: force per distance from the position asked for [N/m, N m/rad]",
+    "velocity_gain": "kd of a POSITION actuator: force per velocity that opposes it [N s/m, N m s/rad]",
     "initial_position": "Position that a new skeleton starts with [m, rad]",
     "initial_velocity": "Velocity that a new skeleton starts with [m/s, rad/s]",
 }

@@ -71,6 +71,8 @@ class DegreeOfFreedom(FixedAttributes):
     coulomb_friction = _property("coulomb_friction")
     spring_stiffness = _property("spring_stiffness")
     rest_position = _property("rest_position")
+    position_gain = _property("position_gain")
+    velocity_gain = _property("velocity_gain")
     initial_position = _property("initial_position")
     initial_velocity = _property("initial_velocity")
 

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from kido.errors import ModelError
 from kido.joints import JointKind
 from kido.math.transform import as_unit_vector, number_or_nan
+from kido.skeleton.host import edits
 from kido.skeleton.joints.compound_joint import CompoundJoint
 from kido.skeleton.joints.coordinates import ArrayProperty, CoordinateKind, ElementaryMotion
 from kido.skeleton.joints.joint import Joint, own_property
@@ -230,6 +231,7 @@ class PlanarJoint(Joint):
             raise ModelError(f"joint {name!r}: axis1 and axis2 of a planar joint must not be parallel")
         return first, as_unit_vector(second - along * first, f"joint {name!r}: axis2")
 
+    @edits
     def set_axes(self, axis1: ArrayLike, axis2: ArrayLike) -> None:
         """Set both axes; the second is turned in their plane until it is perpendicular to the first.
 
@@ -254,6 +256,7 @@ class PlanarJoint(Joint):
         return self._axis2.copy()
 
     @axis2.setter
+    @edits
     def axis2(self, value: ArrayLike) -> None:
         self._axis2, self._axis1 = self._checked(self.name, value, self._axis1)
         self._changed()
