@@ -11,7 +11,7 @@ from kido.callers import warn_user
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine
 
-WATCH = 127  # calls of a step between two looks, which take up to a step each (a mask)
+WATCH = 255  # calls of a step between two looks (a mask): a look takes as long as a few steps of a small world
 _SLOW = 1e-3  # [m, rad] in a step, of all coordinates: nothing is that small
 
 
@@ -31,7 +31,7 @@ def warn_of_outrun(engine: Engine) -> bool:
     far = np.linalg.norm(way, axis=1)
     boxes = c.aabb[:number]
     with np.errstate(invalid="ignore"):  # planes
-        length = (np.abs(way) * (boxes[:, 3:] - boxes[:, :3])).sum(axis=1)
+        length = (np.abs(way) * (boxes[:, 3:] - boxes[:, :3] - c.margin)).sum(axis=1)
         outruns = (far * far > length) & (c.shape_continuous == 0) & (far > c.shape_inner)
     found = np.flatnonzero(outruns)
     if not len(found):

@@ -297,8 +297,6 @@ class World(WorldOptions, Carrier):
             took = clock.perf_counter() - started
             number -= steps
             chunk = max(1, min(10 * chunk, int(chunk * CHUNK_SECONDS / max(took, 1e-6))))
-            if steps > WATCH:
-                self._watch_motion()
 
     def _advance(self, number: int) -> None:
         engine, before = self._engine, self.is_stepping
@@ -310,7 +308,7 @@ class World(WorldOptions, Carrier):
         finally:
             version = self.version = self.version + 1
             self.is_stepping = before
-        if not version & WATCH:
+        if number > WATCH or not version & WATCH:
             self._watch_motion()
 
     def _watch_motion(self) -> None:
