@@ -119,3 +119,24 @@ def test_the_program_says_it_in_a_line(capfd: pytest.CaptureFixture[str]) -> Non
     assert main(["simulate", "arm7", "--dt", "1", "--duration", "2", "--quiet"]) == 0
     error = capfd.readouterr().err
     assert "kido: warning: world 'simulation': time_step = 1 s: " in error and "KidoWarning" not in error
+
+
+def test_gains_that_diverge_are_not_called_missing_inertia() -> None:
+    robot = kido.load("arm7")
+    assert isinstance(robot, kido.Skeleton)
+    world = kido.World()
+    world.add_skeleton(robot)
+    robot.positions = np.full(robot.num_dofs, 0.3)
+    with pytest.raises(kido.StateError, match=r"skeleton 'arm7': the motion diverged at joint .* gains or forces"):
+        for _ in range(100):
+            robot.forces = -1e7 * robot.positions - 1e5 * robot.velocities
+            world.step()
+
+
+@pytest.mark.parametrize("force", [1e160, 1e300])
+def test_forces_beyond_measure(force: float) -> None:
+    """Speeds whose squares are infinite have an infinite energy."""
+    world = thrown(0.0, wall=False)
+    world.skeletons[0].body(0).add_external_force([force, 0.0, 0.0])
+    with pytest.raises(kido.StateError, match="skeleton 'shot': the motion diverged at joint 'free' in step 1"):
+        world.step()

@@ -67,7 +67,7 @@ def set_dof(robot: kido.Skeleton) -> None:
 
 
 def set_text(robot: kido.Skeleton) -> None:
-    robot.dof("hinge").position = np.array([2.5])  # not the usual type
+    robot.dof("hinge").position = np.array([2.5])  # type: ignore[assignment]  # not the usual type
 
 
 def set_state(robot: kido.Skeleton) -> None:
