@@ -13,8 +13,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "kido.errors": (
-        "ConcurrencyError", "FileFormatError", "KidoError", "MeshNotFoundError", "MissingExtraError", "ModelError",
-        "NameLookupError", "ShapeError", "StateError",
+        "ConcurrencyError", "FileFormatError", "KidoError", "KidoWarning", "MeshNotFoundError", "MissingExtraError",
+        "ModelError", "NameLookupError", "ShapeError", "StateError",
     ),
     "kido.skeleton.attributes": ("UnknownAttributeError",),
     "kido.skeleton": (

@@ -11,6 +11,7 @@ __all__ = [
     "ConcurrencyError",
     "FileFormatError",
     "KidoError",
+    "KidoWarning",
     "MeshNotFoundError",
     "MissingExtraError",
     "ModelError",
@@ -37,6 +38,13 @@ class KidoError(Exception):
 
     def __str__(self) -> str:
         return shortened(super().__str__())
+
+
+class KidoWarning(UserWarning):
+    """What may be done and is most likely a mistake, such as positions beyond limits; once for each place in a program.
+
+    `warnings.simplefilter("ignore", kido.KidoWarning)` silences them, "error" makes errors of them.
+    """
 
 
 class ModelError(KidoError):

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from kido.simulation.collision_filter import CollisionFilter
     from kido.skeleton import BodyNode, ShapeNode, Skeleton
 
+RUNAWAY = 100.0  # [m, rad] in a step, which no motion is followed at
 MARGIN = 1e-3  # [m] contacts are made before surfaces meet, within this distance
 F = TypeVar("F", bound=Feature)
 
@@ -421,13 +422,21 @@ class Engine:
         self.data.command[:] = np.where(takes_motion(self.tree.actuator), commands, 0.0)
 
     def raise_failed(self, dof: int) -> NoReturn:
-        """Say why a coordinate has no positive inertia: no mass below it, or a state that is not finite."""
+        """Say why a step failed at a coordinate: no mass below it, a state that is not finite, or one that diverged."""
         body = int(self.tree.body_of_dof[dof])
         tree_index = int(self.tree.tree_of_body[body])
         skeleton = self.skeletons[tree_index]
         check_masses(skeleton)
         joint = self.links[skeleton].top[body - int(self.tree.tree_body[tree_index])].parent_joint
         d = self.data
+        begin, end = self.tree.tree_dof[tree_index : tree_index + 2]
+        fastest = float(np.abs(d.u[begin:end]).max())
+        if self.options.time_step * fastest > RUNAWAY and np.isfinite(fastest):
+            raise StateError(
+                f"skeleton {skeleton.name!r}: the motion diverged at joint {joint.name!r} in step {self.world.steps}, "
+                f"with speeds of up to {fastest:.3g}: gains or forces are too large for a time step of "
+                f"{self.options.time_step:g} s; those of joints' own springs, dampers and actuators may be larger"
+            )
         if not all(np.isfinite(a).all() for a in (d.q, d.u, d.tau, d.R)):
             raise StateError(
                 f"skeleton {skeleton.name!r}: the motion became NaN or infinite at joint {joint.name!r} in step "

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.callers import warn_user
 from kido.collision import CollisionDetector, KidoCollisionDetector
 from kido.collision.detectors.registry import as_detector
 from kido.constraints.row_origins import ROW_ORIGINS
@@ -37,6 +38,9 @@ CHOICES: dict[str, tuple[str, ...]] = {  # settings that are a choice, the defau
     "restitution_law": ("poisson", "newton"),
     "position_correction": ("split", "baumgarte"),
 }
+
+
+LONG_STEP = 0.1  # [s] in which a body falls 5 cm
 
 
 def checked_option(name: str, value: Any, what: str) -> str:
@@ -404,7 +408,7 @@ class WorldOptions(ABC):
 
 
 def checked_time_step(value: Any, name: str) -> float:
-    """A time step [s] for the world of a name.
+    """A time step [s] for the world of a name; a user is warned of one above `LONG_STEP`.
 
     Raises:
         ModelError: it is not positive.
@@ -412,4 +416,14 @@ def checked_time_step(value: Any, name: str) -> float:
     number = number_or_nan(value)
     if not np.isfinite(number) or number <= 0.0:
         raise ModelError(f"world {name!r}: time step: expected a positive number [s], got {value!r}")
+    if number > LONG_STEP:
+        warn_user("time step", lambda: long_step_text(name, number), ("kido.simulation", "kido.io"))
     return number
+
+
+def long_step_text(name: str, time_step: float) -> str:
+    """Says that a time step is longer than any world can use."""
+    return (
+        f"world {name!r}: time_step = {time_step:g} s: fast motions and contacts are lost in steps longer than "
+        f"{LONG_STEP:g} s; 0.001 s is usual"
+    )

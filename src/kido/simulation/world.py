@@ -38,6 +38,7 @@ from kido.simulation.options import (
     checked_sleeping,
     checked_time_step,
 )
+from kido.simulation.outrun import WATCH, warn_of_outrun
 from kido.simulation.report import StepReport
 from kido.simulation.sleeping import Sleepers
 from kido.simulation.world_snapshot import Start, WorldSnapshot, check_fits, put_back, snapshot_of
@@ -114,6 +115,7 @@ class World(WorldOptions, Carrier):
         self._kept: dict[str, Any] | None = None  # warm state of the world that this is a copy of
         self._like: NativeDetector | None = None  # its detector, until this one is compiled
         self._steps, self._steps_before, self._time_before = 0, 0, 0.0
+        self._watches_motion = True  # until a user is told of motions that outrun detection
         self._start, self._begun = Start(), False  # where `reset` leads; whether it knows the present structure
         if integrator is not None:
             self.integrator = integrator
@@ -295,8 +297,15 @@ class World(WorldOptions, Carrier):
             self.is_stepping = True
             run(engine, number, self._now)
         finally:
-            self.version += 1
+            version = self.version = self.version + 1
             self.is_stepping = before
+        if number > WATCH or not version & WATCH:
+            self._watch_motion()
+
+    def _watch_motion(self) -> None:
+        """Warn a user, once, of motions that outrun detection."""
+        if self._watches_motion:
+            self._watches_motion = not warn_of_outrun(self.engine)
 
     def _now(self) -> float:
         return self.time

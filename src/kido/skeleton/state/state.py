@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.callers import warn_user
 from kido.errors import StateError
 from kido.jit import REFUSALS
 from kido.joints import ActuatorType
 from kido.kernels import current
 from kido.math.transform import as_numbers
+from kido.skeleton.state import limits
 from kido.skeleton.state.actuation import TAKES_FORCE, TAKES_MOTION, is_prescribed, join_commands
 from kido.skeleton.state.arrays import STATE_FIELDS, Array
 from kido.skeleton.state.loads import wrench_of_row
@@ -93,8 +96,11 @@ class State(Places, StateView):
 
     # Numbers ---------------------------------------------------------------------------------------------
 
-    def assign(self, name: str, value: ArrayLike) -> None:
+    def assign(self, name: str, value: ArrayLike, dofs: Any = None) -> None:
         """Set positions, velocities, accelerations or forces (by name) from anything that holds numbers.
+
+        Args:
+            dofs: coordinates that the user has named, if not all.
 
         Raises:
             StateError: the wrong size, or not finite.
@@ -104,11 +110,20 @@ class State(Places, StateView):
         status = NUMBERS[name][1](w.tree, w.held, source)
         if status == current.REFUSED:
             self.raise_not_finite(name, source)
-        if status == current.CHANGED:
-            self._changed(name)
+        if status >= current.CHANGED:
+            self._changed(name, status, dofs)
 
-    def _changed(self, name: str) -> None:
+    def _changed(self, name: str, status: int, dofs: Any) -> None:
         self.renew(*NUMBERS[name][2])
+        if status == current.OUTSIDE:
+            self.warn_of_limits(dofs)
+
+    def warn_of_limits(self, dofs: Any = None) -> None:
+        """Warn a user who has set positions, of some coordinates or all, that are beyond limits."""
+        found = limits.outside(self.tree, self.data.q, slice(None) if dofs is None else dofs)
+        if len(found):
+            what = partial(limits.outside_text, self.skeleton, self.data.q, found)
+            warn_user("limits", what, ("kido.skeleton", "kido.jit.members"))
 
     def read(self, field: str) -> Array:
         """A field of the data (a copy)."""
@@ -129,8 +144,8 @@ class State(Places, StateView):
             status = current.set_number.call(w.tree, w.held, STATE_FIELDS.index(field), k, value)
         except REFUSALS:
             status = current.REFUSED
-        if status == current.CHANGED:
-            self._changed(_NAME[field])
+        if status >= current.CHANGED:
+            self._changed(_NAME[field], status, slice(k, k + 1))
         elif status == current.REFUSED:
             self.set_part(field, slice(k, k + 1), value, what)
 
@@ -138,7 +153,7 @@ class State(Places, StateView):
         """Set some coordinates' numbers in a field of the data."""
         whole = self.read(field)
         whole[part] = numbers_of(value, part.stop - part.start, what)
-        self.assign(_NAME[field], whole)
+        self.assign(_NAME[field], whole, part)
 
     def joint_slice(self, joint: Joint) -> slice:
         """Where a joint's coordinates are."""
@@ -220,7 +235,7 @@ class State(Places, StateView):
             )
         whole = self.read(field)
         whole[k] = given
-        self.assign(name, whole)
+        self.assign(name, whole, k)
 
     # Commands --------------------------------------------------------------------------------------------
 
