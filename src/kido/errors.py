@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 __all__ = [
+    "ConcurrencyError",
     "FileFormatError",
     "KidoError",
     "MeshNotFoundError",
@@ -48,6 +49,10 @@ class ShapeError(KidoError):
 
 class StateError(KidoError):
     """Positions, velocities, forces or a saved state of the wrong size or with values that are not finite."""
+
+
+class ConcurrencyError(KidoError):
+    """An object that serves one thread at a time, used by a second one meanwhile; nothing was changed."""
 
 
 class FileFormatError(KidoError):

@@ -292,5 +292,5 @@ def test_load_refuses_what_it_does_not_know(tmp_path) -> None:
 
 def test_loading_what_is_no_path() -> None:
     for value in (None, 3, [1]):
-        with pytest.raises(KidoError, match="load: expected the path of a file or XML text, got "):
+        with pytest.raises(KidoError, match="load: expected the path of a file, a bundled model or XML text, got "):
             kido.load(value)

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
+import scipy
 
 from kido.errors import ShapeError
 from kido.libraries import library
@@ -76,8 +76,8 @@ def convex_hull(points: np.ndarray, what: str = "mesh") -> Hull:
         shift = 0.5 * THICKNESS * size * spread[2][2]
         points = np.concatenate([points - shift, points + shift])
     try:
-        found = ConvexHull(points)
-    except QhullError as error:
+        found = scipy.spatial.ConvexHull(points)
+    except scipy.spatial.QhullError as error:
         raise ShapeError(f"{what}: no convex hull: {str(error).splitlines()[0]}") from None
     used = np.sort(found.vertices)
     number = np.full(len(points), -1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.spatial.transform import Rotation
+import scipy
 
 from kido.errors import KidoError
 from kido.io.fields import rotation_of_rpy
@@ -39,7 +39,7 @@ def find_pose(node: Node) -> tuple[np.ndarray, str]:
         size = float(np.linalg.norm(values[3:]))
         if not 1e-6 < size < 1e6:
             raise pose.error(f"the quaternion {values[3:].tolist()} of {node.describe()} is none of a rotation")
-        transform[:3, :3] = Rotation.from_quat(values[3:]).as_matrix()
+        transform[:3, :3] = scipy.spatial.transform.Rotation.from_quat(values[3:]).as_matrix()
     else:
         values = pose.text_vector(6)
         degrees = pose.choice("degrees", ("true", "false", "1", "0"), "false") in ("true", "1")

@@ -207,6 +207,8 @@ def _add_joint(skeleton: Element, part: Part, unsupported: UnsupportedFeatures) 
     kinds = set(part.actuators) - {ActuatorType.MIMIC}
     if len(kinds) > 1:
         unsupported.remark(f"joint '{part.joint}': its coordinates differ in their actuator types, which are left out")
+    elif kinds == {ActuatorType.POSITION}:
+        unsupported.remark(f"joint '{part.joint}': its actuator type POSITION is left out")
     elif kinds and kinds != {ActuatorType.FORCE}:
         options["actuator"] = kinds.pop().name.lower()
     joint = add(skeleton, "joint", **options)
