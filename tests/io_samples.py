@@ -72,7 +72,8 @@ URDF = """<robot name="r">
 <joint name="cd" type="fixed"><parent link="c"/><child link="d"/></joint>
 </robot>"""
 
-JOINTS_SKEL = """<skel version="1.0"><world name="w"><skeleton name="s"><body name="b"><inertia><mass>1</mass></inertia></body>
+JOINTS_SKEL = """<skel version="1.0"><world name="w"><skeleton name="s">
+<body name="b"><inertia><mass>1</mass></inertia></body>
 <body name="c"><inertia><mass>1</mass></inertia></body>
 <joint type="planar" name="j"><parent>world</parent><child>b</child><plane type="xy"/><dof local_index="0"/>
 <init_pos>0 0 0</init_pos></joint><joint type="euler" name="k"><parent>b</parent><child>c</child>
@@ -142,7 +143,8 @@ MESHES_SDF = """<sdf version="1.6"><world name="w"><include><uri>model://p</uri>
 <state world_name="w"><model name="h"><pose>0 0 0 0 0 0</pose></model></state><light name="s" type="point"/></world>
 </sdf>"""
 
-SURFACES_SDF = """<?xml version="1.0"?><sdf version="1.9"><world name="w"><gravity>0 0 -9.8</gravity><physics name="p" type="ode"><max_step_size>0.001
+SURFACES_SDF = """<?xml version="1.0"?><sdf version="1.9"><world name="w"><gravity>0 0 -9.8</gravity>
+<physics name="p" type="ode"><max_step_size>0.001
 </max_step_size></physics><frame name="f" attached_to="m"><pose relative_to="m">0 0 1 0 0 0</pose></frame>
 <include><uri>p/model.sdf</uri><name>second</name><pose relative_to="f">0 0 1 0 0 0</pose></include>
 <model name="ground"><static>true</static><link name="l"><collision name="c"><geometry><heightmap><uri>h.png</uri>

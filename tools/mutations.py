@@ -1,12 +1,9 @@
-"""Random changes of inputs: of bytes and texts, of the elements of XML, of what a NumPy archive holds."""
+"""Random changes of inputs: of bytes and texts, of the elements of XML."""
 
 from __future__ import annotations
 
 import copy
-import io
-import json
 import re
-import zipfile
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -53,12 +50,11 @@ DOCTYPES = (
     '<!DOCTYPE r SYSTEM "file:///etc/passwd" [<!ENTITY e8 SYSTEM "file:///etc/passwd">]>',
     '<!DOCTYPE r [<!ENTITY % p SYSTEM "http://example.invalid/x.dtd"> %p;]>',
 )
-VALUES = (None, -1, 10**30, 1e308, "x", [], {}, True, 2**63, {"$array": 0}, {"$array": 10**9}, {"$map": 3})
 
 
 def mutated(data: bytes, rng: np.random.Generator) -> bytes:
     """The input after one to four random changes."""
-    kinds = ARCHIVE if data[:2] == b"PK" else XML if data.lstrip()[:1] == b"<" else ANY
+    kinds = XML if data.lstrip()[:1] == b"<" else ANY
     for _ in range(int(rng.choice([1, 1, 1, 2, 2, 3, 4]))):
         data = one(kinds, rng)(data, rng)
     return data
@@ -149,7 +145,7 @@ def swap_line(data: bytes, rng: np.random.Generator) -> bytes:
     return _replace(data, rng, LINE, lambda found: one((b"", one(found, rng).group()), rng))
 
 
-# -- XML and archives --------------------------------------------------------------------------------------
+# -- XML --------------------------------------------------------------------------------------
 
 
 def change_elements(data: bytes, rng: np.random.Generator) -> bytes:
@@ -194,61 +190,8 @@ def change_elements(data: bytes, rng: np.random.Generator) -> bytes:
     return doctype + etree.tostring(root).replace(b"ENTITY", b"&e8;" if doctype else b"")
 
 
-def _spots(value: Any) -> list[tuple[Any, Any]]:
-    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [spot for key, item in entries for spot in ((value, key), *_spots(item))]
-
-
-def change_json(text: bytes, rng: np.random.Generator) -> bytes:
-    """Drop, set or copy a part of a JSON text."""
-    try:
-        whole = json.loads(text)
-    except ValueError:
-        return flip_bit(text, rng)
-    spots = _spots(whole)
-    if spots:
-        (holder, key), (other, its) = one(spots, rng), one(spots, rng)
-        match int(rng.integers(3)):
-            case 0:
-                del holder[key]
-            case 1:
-                holder[key] = one(VALUES, rng)
-            case _:
-                holder[key] = copy.deepcopy(other[its])
-    return json.dumps(whole).encode()
-
-
-def change_archive(data: bytes, rng: np.random.Generator) -> bytes:
-    """Change the text or an array of a NumPy archive."""
-    try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile):
-        return flip_bit(data, rng)
-    name = one(list(arrays), rng)
-    array, choice = arrays[name], int(rng.integers(5))
-    if "text" in arrays and choice < 3:
-        arrays["text"] = np.frombuffer(change_json(arrays["text"].tobytes(), rng), np.uint8)
-    elif choice == 3:
-        arrays[name] = one(
-            (array[:-1] if array.ndim else array, array.astype("f4"), np.zeros((2, 3)), np.array("x")), rng
-        )
-    elif array.dtype.kind in "fiu" and array.size:
-        flat = array.copy().reshape(-1)
-        values = (np.nan, np.inf, 1e308, -1.0) if array.dtype.kind == "f" else (0, 1, 127, -1, 10**9)
-        with np.errstate(all="ignore"):
-            flat[int(rng.integers(flat.size))] = np.array(one(values, rng)).astype(array.dtype)
-        arrays[name] = flat.reshape(array.shape)
-    else:
-        del arrays[name]
-    stream = io.BytesIO()
-    np.savez_compressed(stream, **arrays)
-    return stream.getvalue()
-
-
 BYTES: tuple[Mutation, ...] = (
     *(flip_bit, set_bytes, set_word, cut_end, drop_span, repeat_span, move_span, insert_text),
 )
 ANY: tuple[Mutation, ...] = (*BYTES, *(set_number,) * 4, swap_word, swap_word, set_text, swap_line, swap_line)
 XML: tuple[Mutation, ...] = (*ANY, *(change_elements,) * 8)
-ARCHIVE: tuple[Mutation, ...] = (*BYTES[:3], *(change_archive,) * 9)

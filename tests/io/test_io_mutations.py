@@ -7,7 +7,6 @@ tells more.
 from __future__ import annotations
 
 import importlib
-import io
 import os
 import subprocess
 import sys
@@ -78,12 +77,10 @@ def test_mutations_are_told_by_seed_and_number(monkeypatch: pytest.MonkeyPatch):
     assert first == [mutate.case_input(subjects, 7, k) for k in range(200)]
     assert len({data for _, data in first}) > 180
     assert first != [mutate.case_input(subjects, 8, k) for k in range(200)]
-    archive = io.BytesIO()
-    np.savez(archive, text=np.frombuffer(b'{"a": [1, {"b": 2}]}', np.uint8), x=np.arange(3.0), n=np.arange(3))
-    for kinds, data in ((mutations.XML, io_samples.URDF.encode()), (mutations.ARCHIVE, archive.getvalue())):
-        for mutation in kinds:
-            assert any(mutation(data, np.random.default_rng(k)) != data for k in range(5)), mutation.__name__
-            assert isinstance(mutation(b"", np.random.default_rng(0)), bytes)
+    for mutation in mutations.XML:
+        data = io_samples.URDF.encode()
+        assert any(mutation(data, np.random.default_rng(k)) != data for k in range(5)), mutation.__name__
+        assert isinstance(mutation(b"", np.random.default_rng(0)), bytes)
 
 
 # -- what damage has found ---------------------------------------------------------------------------------
