@@ -176,6 +176,20 @@ def test_soft_skins_beyond_memory(tmp_path: Path, old: str, new: str):
         kido.load(path)
 
 
+@pytest.mark.parametrize("name", ["{}.stl", "package://{}/m.stl", "package://p/{}.stl", "file:///{}"])
+def test_names_that_no_file_system_takes(tmp_path: Path, name: str):
+    uri = name.format("a" * 1000)
+    shape = f'<collision><geometry><mesh filename="{uri}"/></geometry></collision>'
+    text = f'<robot name="r"><link name="a">{shape}</link></robot>'
+    with pytest.raises(kido.io.MeshNotFoundError, match="aaa"):
+        kido.load(text, package_dirs=[str(tmp_path)])
+
+
+def test_a_library_of_materials_with_such_a_name_is_not_there(tmp_path: Path):
+    text = f"mtllib {'a' * 1000}.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"
+    assert len(mesh(tmp_path, "m.obj", text.encode()).faces) == 1
+
+
 def test_texts_of_errors_and_remarks_are_cut(tmp_path: Path):
     name = "x" * 100_000
     joint = f'<joint name="j" type="fixed"><parent link="{name}"/><child link="a"/></joint>'
