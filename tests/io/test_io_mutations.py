@@ -181,7 +181,7 @@ def test_names_that_no_file_system_takes(tmp_path: Path, name: str):
     uri = name.format("a" * 1000)
     shape = f'<collision><geometry><mesh filename="{uri}"/></geometry></collision>'
     text = f'<robot name="r"><link name="a">{shape}</link></robot>'
-    with pytest.raises(kido.io.MeshNotFoundError, match="aaa"):
+    with pytest.raises(kido.MeshNotFoundError, match="aaa"):
         kido.load(text, package_dirs=[str(tmp_path)])
 
 
