@@ -138,7 +138,10 @@ def run_case(read: Callable[[bytes], Any], data: bytes, limits: Limits, watch: W
     watch.seen.clear()
     watch.active = True
     try:
-        read(data)
+        try:
+            read(data)
+        finally:
+            watch.active = False  # to tell what failed opens sources
     except KidoError as error:
         outcome = "refused" if str(error).strip() else "KidoError without a text"
     except TooLong:
@@ -148,7 +151,6 @@ def run_case(read: Callable[[bytes], Any], data: bytes, limits: Limits, watch: W
         outcome = f"{type(error).__name__}: {str(error)[:80]} ({Path(frame.filename).name}:{frame.lineno})"
         details = traceback.format_exc()
     finally:
-        watch.active = False
         if timed:
             signal.setitimer(signal.ITIMER_PROF, 0.0)
     if watch.seen:
