@@ -51,6 +51,10 @@ MARGIN = 1e-3  # [m] contacts are made before surfaces meet, within this distanc
 F = TypeVar("F", bound=Feature)
 
 
+class Layout:
+    """What states of an engine are laid out for: it gets another one whenever they may have other sizes or meanings."""
+
+
 class Engine:
     """Arrays and addresses of one structure of a world; a change of structure makes a new engine.
 
@@ -275,6 +279,7 @@ class Engine:
         Raises:
             ModelError: a feature cannot be with them.
         """
+        self.layout = Layout()
         for feature in self.features:
             feature.options_changed()
         self._set_sweep()
@@ -282,6 +287,7 @@ class Engine:
 
     def set_constraints(self, constraints: Iterable[Constraint]) -> None:
         """Hold other constraints from now on."""
+        self.layout = Layout()
         self.constraints = list(constraints)
         for feature in self.features:
             feature.constraints_changed()
@@ -328,6 +334,7 @@ class Engine:
         Raises:
             NameLookupError, ModelError: a joint mimics what it cannot.
         """
+        self.layout = Layout()
         self._read_actuators()
         self.responses.properties_changed()
         list_joints(self, self.row_origins)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from kido.errors import ModelError
 from kido.joints import ActuatorType
@@ -147,6 +147,11 @@ class DegreeOfFreedom(FixedAttributes):
     def command(self, value: float) -> None:
         k = self.index
         self.joint.child.skeleton.current_state.set_commands(slice(k, k + 1), value, f"dof {self.name!r}: command")
+
+    def __copy__(self) -> NoReturn:
+        raise ModelError(
+            f"{self!r} belongs to {self.joint!r} and cannot be copied; copy the joint, or clone the skeleton"
+        )
 
     def __repr__(self) -> str:
         return f"DegreeOfFreedom({self.name!r})"
