@@ -94,7 +94,7 @@ class DegreeOfFreedom(FixedAttributes):
         others = self.joint.dofs if skeleton is None else skeleton.parts.dofs
         if any(dof is not self and dof.name == value for dof in others):
             raise ModelError(f"dof {self.name!r}: name: {value!r} is already used")
-        self._name = value
+        rename(self, value)
 
     @property
     def is_cyclic(self) -> bool:
@@ -170,3 +170,5 @@ def own_name(dof: DegreeOfFreedom) -> str | None:
 def rename(dof: DegreeOfFreedom, name: str | None) -> None:
     """Give a coordinate a checked name, or None to follow the joint's."""
     dof._name = name
+    if dof.joint.skeleton is not None:
+        dof.joint.skeleton.parts.named.append(dof)
