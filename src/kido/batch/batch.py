@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kido.attributes import FixedAttributes, named_arguments
 from kido.batch.arguments import Array, apart, common_count, finite_number, result, rows_of, whole_number
 from kido.batch.quantities import BatchQuantities
 from kido.batch.threads import Threads
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from kido.skeleton.state.state import State
 
 
-class Batch(BatchQuantities):
+class Batch(BatchQuantities, FixedAttributes):
     """Many states of one skeleton at once.
 
     Arguments and results are float64 arrays with the samples first: positions (samples, dofs), say. A single
@@ -239,6 +240,7 @@ class Batch(BatchQuantities):
         given = {"positions": positions, "velocities": velocities}
         return self._run("integrate", (self.skeleton.num_dofs,), out, given, h)
 
+    @named_arguments
     def simulate(
         self,
         positions: ArrayLike,

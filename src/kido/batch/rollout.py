@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kido.attributes import FixedAttributes, dataclass, named_arguments
 from kido.batch.arguments import Array, whole_number
 from kido.batch.rollout_worker import Job, Worker
 from kido.errors import ModelError, StateError
@@ -44,7 +45,7 @@ class Trajectories:
     errors: dict[int, str] = field(default_factory=dict)
 
 
-class RolloutPool:
+class RolloutPool(FixedAttributes):
     """Clones of a world, one for each thread, to run rollouts in again and again.
 
     Every sample starts from the world as it was when the pool was made (states of all skeletons, warm start of its
@@ -96,6 +97,7 @@ class RolloutPool:
         """Coordinates of positions, velocities and commands."""
         return len(self._dofs)
 
+    @named_arguments
     def run(
         self,
         positions: ArrayLike | None = None,
@@ -237,6 +239,7 @@ class RolloutPool:
             raise
 
 
+@named_arguments
 def rollout(
     model: World | Skeleton,
     positions: ArrayLike | None = None,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.attributes import FixedAttributes, dataclass
 from kido.collision.colliders import Collider
 from kido.collision.detector import NativeDetector
 from kido.collision.external import ExternalDetector, NarrowPhase
@@ -56,7 +56,7 @@ class Placed:
         return f"Placed({self.shape!r}, {self.frame!r})"
 
 
-class CollisionDetector(ABC):
+class CollisionDetector(FixedAttributes, ABC):
     """Finds contacts, distances and ray hits; one object per library, with its parameters.
 
     A world finds its contacts by the one set as `world.collision_detector`; groups of shapes made by `create_group`
@@ -85,7 +85,7 @@ class CollisionDetector(ABC):
         return ExternalDetector(narrow, shapes, *args, **settings)
 
 
-class CollisionGroup:
+class CollisionGroup(FixedAttributes):
     """Shapes that are asked together, at the poses that they have at the moment of asking.
 
     Made by `CollisionDetector.create_group`. A skeleton or body stands for all its collision shapes at the time of
@@ -111,14 +111,14 @@ class CollisionGroup:
         return self._detector
 
     @property
-    def items(self) -> list[Any]:
+    def items(self) -> tuple[Any, ...]:
         """What it was made of, in order."""
-        return list(self._items)
+        return tuple(self._items)
 
     @property
-    def objects(self) -> list[Any]:
+    def objects(self) -> tuple[Any, ...]:
         """The shapes it has now, as results name them: shape nodes, and shapes as they were given."""
-        return [m.thing for m in self._members()]
+        return tuple(m.thing for m in self._members())
 
     def add(self, item: Any) -> None:
         """Add a skeleton, body, shape node, shape or `Placed`.

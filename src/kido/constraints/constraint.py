@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import fixed
+from kido.attributes import FixedAttributes
 from kido.errors import ModelError, StateError
 from kido.math.transform import as_numbers, number_or_nan
 
@@ -47,7 +49,7 @@ def read_only(name: str, doc: str) -> Any:
     return property(lambda constraint: getattr(constraint, name), doc=doc)
 
 
-class Constraint(ABC):
+class Constraint(FixedAttributes, ABC):
     """A condition on the motion of bodies or coordinates: `World.add_constraint` makes a world hold it.
 
     Attributes:
@@ -63,17 +65,17 @@ class Constraint(ABC):
 
     @property
     @abstractmethod
-    def skeletons(self) -> list[Skeleton]:
+    def skeletons(self) -> tuple[Skeleton, ...]:
         """Skeletons whose motion it restricts, each once."""
 
     @property
-    def bodies(self) -> list[BodyNode]:
+    def bodies(self) -> tuple[BodyNode, ...]:
         """Bodies it acts on; it goes when one of them leaves its world."""
-        return []
+        return ()
 
     @property
     @abstractmethod
-    def row_names(self) -> list[str]:
+    def row_names(self) -> tuple[str, ...]:
         """What each of its scalar equations holds, in words."""
 
     def system(self) -> Any:
@@ -94,7 +96,7 @@ class Constraint(ABC):
     @property
     def impulses(self) -> NDArray[np.float64]:
         """Impulse of each of its equations in the last step, (rows,) [N s or N m s]."""
-        return self.system().impulses(self)
+        return fixed(self.system().impulses(self))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "world": None}
@@ -132,14 +134,14 @@ class UserConstraint(Constraint):
         self._skeletons = list(dict.fromkeys(skeletons))
 
     @property
-    def skeletons(self) -> list[Skeleton]:
+    def skeletons(self) -> tuple[Skeleton, ...]:
         """Skeletons whose coordinates the rows are over."""
-        return list(self._skeletons)
+        return tuple(self._skeletons)
 
     @property
-    def row_names(self) -> list[str]:
+    def row_names(self) -> tuple[str, ...]:
         """Numbers of its rows in the last step."""
-        return [f"row {k}" for k in range(len(self.impulses))] if self.world is not None else []
+        return tuple([f"row {k}" for k in range(len(self.impulses))] if self.world is not None else [])
 
     @property
     def error(self) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import fixed
 from kido.constraints.body_constraint import BodyConstraint
 from kido.constraints.constraint import Constraint
 from kido.dynamics.assembly import Assembler, Assembly, frozen_mask, random_generator
@@ -20,6 +21,7 @@ from kido.dynamics.system import ConstrainedSystem, Rates
 from kido.errors import ModelError, StateError
 from kido.integrators.integrator import Integrator, count, positive
 from kido.integrators.simulate import Movable
+from kido.jit import read_only_copy
 from kido.math.transform import as_flag, as_numbers, as_vector
 from kido.quantities.impulses import reactions
 from kido.skeleton import Skeleton
@@ -290,12 +292,12 @@ class ConstrainedDynamics(Movable):
         if solver.container.redundant[:m].any():
             G = self._system.G(self._q)
             found = np.asarray(np.linalg.lstsq(G.T, self.constraint_forces, rcond=1e-10)[0], np.float64)
-        return found
+        return fixed(found)
 
     @property
     def constraint_forces(self) -> Array:
         """G^T lambda (dofs,) [N, N m]: joint forces of all rows."""
-        return self._evaluated_solver().container.constraint_force.copy()
+        return read_only_copy(np.ndarray, self._evaluated_solver().container.constraint_force)
 
     @property
     def actuator_forces(self) -> Array:
@@ -304,7 +306,7 @@ class ConstrainedDynamics(Movable):
         out = np.zeros(self._system.num_dofs)
         self._restore(solver)
         actuator_forces(solver.container.address, out)
-        return np.where(self._system.tree.prescribed != 0, out, solver.container.command)
+        return fixed(np.where(self._system.tree.prescribed != 0, out, solver.container.command))
 
     def wrench(self, constraint: Constraint) -> Array:
         """[moment; force] (6,) of a constraint on its second body, about the origin of its frame B [N m, N].
@@ -362,7 +364,7 @@ class ConstrainedDynamics(Movable):
                         arm = point - X[body.index, :3, 3]
                         external[body.index, :3] += sign * (wrench[:3] + np.cross(arm, wrench[3:]))
                         external[body.index, 3:] += sign * wrench[3:]
-        return reactions(skeleton.current_state.at(self._q, self._u, self._udot), external)
+        return fixed(reactions(skeleton.current_state.at(self._q, self._u, self._udot), external))
 
     @property
     def report(self) -> DynamicsReport:

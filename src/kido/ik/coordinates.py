@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import settable
+from kido.attributes import FixedAttributes
 from kido.errors import ModelError
 from kido.ik.coupling import coupling_of
 from kido.ik.model import remembered, tree_of
 from kido.ik.rotations import right_jacobian, rotation_of_vector
+from kido.jit import read_only_copy
 from kido.joints.kinds import BALL, FREE
 from kido.math.transform import as_vector
 from kido.skeleton import DegreeOfFreedom, Group
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
 
 Array = NDArray[np.float64]
+_POSITIONS = settable("positions")
 
 _KEY = "joints moved in their charts"
 
@@ -52,7 +56,7 @@ def chart_rates(q: Array) -> Array:
     return M
 
 
-class Coordinates:
+class Coordinates(FixedAttributes):
     """Active coordinates of a skeleton: n of its dofs, independent and not LOCKED."""
 
     may_move = False  # whether the skeleton's positions need not be restored: while it is solved
@@ -68,15 +72,15 @@ class Coordinates:
         """Places (n,) of the active coordinates in the skeleton's arrays."""
 
     @property
-    def dofs(self) -> list[DegreeOfFreedom]:
+    def dofs(self) -> tuple[DegreeOfFreedom, ...]:
         """The active coordinates."""
         every = self.skeleton.dofs
-        return [every[k] for k in self.dof_indices]
+        return tuple(every[k] for k in self.dof_indices)
 
     @property
     def positions(self) -> Array:
         """Present positions (n,) of the active coordinates [m, rad]; set to move the skeleton."""
-        return self.skeleton.positions[self.dof_indices]
+        return read_only_copy(_POSITIONS, self.skeleton.positions[self.dof_indices].view(np.ndarray))
 
     @positions.setter
     def positions(self, value: ArrayLike) -> None:
@@ -86,7 +90,7 @@ class Coordinates:
         """Positions of all coordinates, those that are not active as they are."""
         indices = self.dof_indices
         x = as_vector(positions, f"{self!r}: positions", len(indices))
-        q = self.skeleton.positions
+        q = np.array(self.skeleton.positions)
         q[indices] = x
         return coupling_of(self.skeleton).spread(q, indices)
 

@@ -8,6 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import fixed
+from kido.attributes import FixedAttributes
 from kido.errors import ModelError
 from kido.ik.coupling import coupling_of
 from kido.ik.differential.stepper import Stepper
@@ -79,7 +81,7 @@ def _limits(name: str, doc: str) -> Any:
     return property(lambda self: getattr(self, f"_{name}_limits"), put, doc=doc)
 
 
-class DifferentialIK:
+class DifferentialIK(FixedAttributes):
     """Velocities that serve tasks, within limits, at the positions that the skeleton has.
 
     Each task wants its residual e to decay: J u = -gain e. Tasks of a level are weighed against each other,
@@ -212,12 +214,12 @@ class DifferentialIK:
         """Places (n,) of the active coordinates in the skeleton's arrays."""
         coupling = coupling_of(self._skeleton)
         if self._dofs is None:
-            return coupling.every()
+            return fixed(coupling.every())
         own = self._skeleton.dofs
         gone = [dof.name for dof in self._dofs if dof not in own]
         if gone:
             raise ModelError(f"differential IK of {self._skeleton.name!r}: coordinates {gone} are gone")
-        return coupling.checked([own.index(dof) for dof in self._dofs])
+        return fixed(coupling.checked([own.index(dof) for dof in self._dofs]))
 
     def _build(self) -> Stepper:
         """Compile tasks and limits for the skeleton as it is."""
@@ -325,9 +327,9 @@ class DifferentialIK:
         return self._built().residual(self._row(*self._find(task)))
 
     @property
-    def distances(self) -> list[tuple[Any, Any, float]]:
+    def distances(self) -> tuple[tuple[Any, Any, float], ...]:
         """Pairs of shapes within their distance of influence at the start of the last step, and how far apart [m]."""
-        return self._built().distances()
+        return tuple(self._built().distances())
 
     @property
     def iterations(self) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kido.attributes import dataclass
 from kido.errors import ModelError
 from kido.ik.compiled import key_of
 from kido.ik.differential.build import rate_limits

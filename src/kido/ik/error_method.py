@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import fixed, settable
 from kido.errors import ModelError
 from kido.ik.gradient_method import positive
 from kido.ik.part import Part
 from kido.ik.rotations import rotation_of_vector
 from kido.ik.tasks import Task
+from kido.jit import read_only_copy
 from kido.math.transform import as_flag, as_numbers, as_transform, as_vector, inverse_transform
 
 Array = NDArray[np.float64]
@@ -20,6 +22,9 @@ Array = NDArray[np.float64]
 DEFAULT_TOLERANCE = 1e-6
 NARROW = 1e-4  # regions narrower than this are points for Jacobians
 _STEP = 1e-6  # of central differences [rad, m]: errors of 1e-12 and 1e-10
+
+
+_ERROR_WEIGHTS = settable("error_weights")
 
 
 class ErrorMethod(Part, ABC):
@@ -203,7 +208,7 @@ class BoundedError(ErrorMethod):
 
         Set it to a number or three numbers, which bound both sides, or to a pair of these: lower, upper.
         """
-        return self.lower[:3].copy(), self.upper[:3].copy()
+        return fixed(self.lower[:3].copy()), fixed(self.upper[:3].copy())
 
     @angular_bounds.setter
     def angular_bounds(self, value: Any) -> None:
@@ -212,7 +217,7 @@ class BoundedError(ErrorMethod):
     @property
     def linear_bounds(self) -> tuple[Array, Array]:
         """Lower and upper bounds, (3,) each, of the linear components [m]; set as `angular_bounds`."""
-        return self.lower[3:].copy(), self.upper[3:].copy()
+        return fixed(self.lower[3:].copy()), fixed(self.upper[3:].copy())
 
     @linear_bounds.setter
     def linear_bounds(self, value: Any) -> None:
@@ -221,12 +226,12 @@ class BoundedError(ErrorMethod):
     @property
     def bounds(self) -> Array:
         """Lower and upper bounds of all components (6, 2) [rad, m] (a copy)."""
-        return np.stack([self.lower, self.upper], axis=1)
+        return fixed(np.stack([self.lower, self.upper], axis=1))
 
     @property
     def error_weights(self) -> Array:
         """Factors (6,) of the components (a copy); DART's default is 0.4 for angular ones, ours 1."""
-        return self.weights.copy()
+        return read_only_copy(_ERROR_WEIGHTS, self.weights)
 
     @error_weights.setter
     def error_weights(self, value: ArrayLike) -> None:

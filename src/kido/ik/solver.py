@@ -9,6 +9,7 @@ import numpy as np
 from numpy import empty
 from numpy.typing import ArrayLike, NDArray
 
+from kido.attributes import FixedAttributes
 from kido.errors import ModelError, StateError
 from kido.ik.coupling import coupling_of
 from kido.ik.engine import solve as kernels
@@ -20,7 +21,7 @@ from kido.ik.tasks import Task
 from kido.ik.tasks.callback import raise_failures
 from kido.ik.tasks.kind import skeleton_of
 from kido.ik.twins import copied_for
-from kido.jit import REFUSALS
+from kido.jit import REFUSALS, read_only_copy
 from kido.math.transform import as_numbers, as_transform
 from kido.skeleton import Skeleton
 from kido.skeleton.frames.frame import Frame
@@ -75,7 +76,7 @@ def _checked_skeleton(value: Any) -> Skeleton:
     return value
 
 
-class IkSolver:
+class IkSolver(FixedAttributes):
     """Finds positions at which tasks are met, or as nearly as can be, within joint limits.
 
     It minimizes half the sum of squares of the tasks' weighted residuals, all levels alike, over the active
@@ -153,14 +154,14 @@ class IkSolver:
         return self._skeleton
 
     @property
-    def tasks(self) -> list[Task]:
+    def tasks(self) -> tuple[Task, ...]:
         """Its tasks (a copy of the list)."""
-        return list(self._tasks)
+        return tuple(self._tasks)
 
     @property
     def dofs(self) -> NDArray[np.int64]:
         """Indices of the active coordinates (a copy)."""
-        return self._current().dofs.copy()
+        return read_only_copy(np.ndarray, self._current().dofs)
 
     def clone(self, skeleton: Skeleton | None = None) -> Self:
         """A copy for the same skeleton or for a copy of it, such as another thread has; frames elsewhere are shared.

@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kido.attributes import check_options, named_arguments
 from kido.errors import KidoError
 from kido.io.xml import is_text, parse
 
@@ -45,6 +46,7 @@ FORMATS = [
 ]
 
 
+@named_arguments
 def load(path: str | Path, **options: Any) -> Any:
     """Read a robot or a world from a file (or from XML text).
 
@@ -57,18 +59,15 @@ def load(path: str | Path, **options: Any) -> Any:
 
     Raises:
         FileFormatError: no such file, or it does not hold what it should.
-        KidoError: a format that is not known, or an option that its reader does not have.
+        KidoError: a format that is not known.
+        ArgumentError: an option that its reader does not have.
     """
     if not isinstance(path, str | os.PathLike):
         raise KidoError(f"load: expected the path of a file or XML text, got {path!r}")
     found = _format_of(path)
     reader = import_module(found.reader).read
     known = [name for name in inspect.signature(reader).parameters if name not in ("source", "path")]
-    for name in options:
-        if name not in known:
-            raise KidoError(
-                f"{found.suffix} files have no option {name!r}; expected one of {', '.join(known) or 'none'}"
-            )
+    check_options(f"load: {found.suffix} files: read", options, known)
     return reader(path, **options)
 
 
@@ -97,6 +96,7 @@ def _starts_as_xml(path: str | Path) -> bool:
         return True
 
 
+@named_arguments
 def save(model: Skeleton | World, path: str | Path, *, approximate: bool = False, meshes: str = "copy") -> list[str]:
     """Write a robot or a world in its initial state as a URDF, SDF or SKEL file.
 

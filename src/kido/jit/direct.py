@@ -2,7 +2,8 @@
 
 The dispatcher finds a function for the types of its arguments; an entry has one signature, so its arguments
 need only be checked. The check here is on the array object itself: its type, number of dimensions, the
-identity of its dtype and its flags. Where an array object looks otherwise than expected (another Python
+identity of its dtype and its flags. Arrays that are not to be written to are taken: what an entry writes to is its
+caller's. Where an array object looks otherwise than expected (another Python
 implementation, say), `LAYOUT_KNOWN` is false and ordinary entries take over.
 """
 
@@ -29,8 +30,9 @@ from numba.np.arrayobj import make_array, populate_array
 from kido.jit.handles import FieldType
 
 # Offsets in NumPy's array object, part of its stable binary interface.
-_TYPE, _DATA, _NDIM, _SHAPE, _DTYPE, _FLAGS = 8, 16, 24, 32, 56, 64
-_C_CONTIGUOUS_ALIGNED_WRITEABLE = 0x0001 | 0x0100 | 0x0400
+TYPE, DATA, NDIM, SHAPE, DTYPE, FLAGS = 8, 16, 24, 32, 56, 64
+READABLE, WRITEABLE = 0x0001 | 0x0100, 0x0400  # C-contiguous and aligned
+_PLACE_OF_NEW = 93  # PyArray_New in NumPy's table of functions, part of it too
 _FLOAT64 = np.dtype(np.float64)
 # Of two functions that do the same, the one of C's long is twice as fast; on some systems it is too short.
 _AS_INT64 = "PyLong_AsLong" if ctypes.sizeof(ctypes.c_long) == 8 else "PyLong_AsLongLong"
@@ -47,18 +49,33 @@ def _layout_is_known() -> bool:
     def word(offset: int, kind: Any = ctypes.c_int64) -> int:
         return kind.from_address(id(probe) + offset).value
 
-    flags = word(_FLAGS, ctypes.c_int32) if probe.__sizeof__() > _FLAGS else 0
+    flags = word(FLAGS, ctypes.c_int32) if probe.__sizeof__() > FLAGS else 0
     return (
-        flags & _C_CONTIGUOUS_ALIGNED_WRITEABLE == _C_CONTIGUOUS_ALIGNED_WRITEABLE
-        and word(_TYPE) == id(np.ndarray)
-        and word(_DATA) == probe.ctypes.data
-        and word(_NDIM, ctypes.c_int32) == 2
-        and word(_DTYPE) == id(_FLOAT64)
-        and tuple((ctypes.c_int64 * 2).from_address(word(_SHAPE))) == (2, 3)
+        flags & (READABLE | WRITEABLE) == READABLE | WRITEABLE
+        and word(TYPE) == id(np.ndarray)
+        and word(DATA) == probe.ctypes.data
+        and word(NDIM, ctypes.c_int32) == 2
+        and word(DTYPE) == id(_FLOAT64)
+        and tuple((ctypes.c_int64 * 2).from_address(word(SHAPE))) == (2, 3)
     )
 
 
 LAYOUT_KNOWN = _layout_is_known()
+
+
+def _array_maker() -> int:
+    """Address of NumPy's function that makes an array; 0: it is none that makes one."""
+    try:
+        from numpy._core._multiarray_umath import _ARRAY_API as capsule
+    except ImportError:
+        return 0
+    pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = ctypes.cast(pointer_of(capsule, None), ctypes.POINTER(ctypes.c_void_p))
+    return table[_PLACE_OF_NEW] or 0
+
+
+NEW_ARRAY = _array_maker() if LAYOUT_KNOWN else 0
 
 
 class ArgumentType(FieldType):
@@ -85,21 +102,27 @@ def _unbox_argument(array_type, obj, c):
         known = module.globals.get(symbol)
         return builder.ptrtoint(known or ir.GlobalVariable(module, ir.IntType(8), symbol), _I64)
 
-    with builder.if_then(builder.icmp_signed("==", word(start, _TYPE), address_of("kido_ndarray")), likely=True):
-        flags = builder.and_(word(start, _FLAGS, _I32), _I32(_C_CONTIGUOUS_ALIGNED_WRITEABLE))
-        good = builder.icmp_signed("==", flags, _I32(_C_CONTIGUOUS_ALIGNED_WRITEABLE))
-        same_rank = builder.icmp_signed("==", word(start, _NDIM, _I32), _I32(array_type.ndim))
-        same_dtype = builder.icmp_signed("==", word(start, _DTYPE), address_of("kido_float64"))
+    kind, ndarray = word(start, TYPE), address_of("kido_ndarray")
+    is_array = cgutils.alloca_once_value(builder, builder.icmp_signed("==", kind, ndarray))
+    with builder.if_then(builder.not_(builder.load(is_array)), likely=False):
+        derives = c.pyapi._get_function(ir.FunctionType(_I32, [c.pyapi.pyobj] * 2), "PyType_IsSubtype")
+        types_of = (builder.inttoptr(k, c.pyapi.pyobj) for k in (kind, ndarray))
+        builder.store(builder.icmp_signed("!=", builder.call(derives, list(types_of)), _I32(0)), is_array)
+    with builder.if_then(builder.load(is_array), likely=True):
+        flags = builder.and_(word(start, FLAGS, _I32), _I32(READABLE))
+        good = builder.icmp_signed("==", flags, _I32(READABLE))
+        same_rank = builder.icmp_signed("==", word(start, NDIM, _I32), _I32(array_type.ndim))
+        same_dtype = builder.icmp_signed("==", word(start, DTYPE), address_of("kido_float64"))
         with builder.if_then(builder.and_(good, builder.and_(same_rank, same_dtype)), likely=True):
             builder.store(cgutils.false_bit, refused)
-            sizes = word(start, _SHAPE)
+            sizes = word(start, SHAPE)
             shape = [word(sizes, 8 * k) for k in range(array_type.ndim)]
             strides = [_I64(8)]
             for size in reversed(shape[1:]):
                 strides.insert(0, builder.mul(strides[0], size))
             populate_array(
                 array,
-                data=builder.inttoptr(word(start, _DATA), array.data.type),
+                data=builder.inttoptr(word(start, DATA), array.data.type),
                 shape=cgutils.pack_array(builder, shape),
                 strides=cgutils.pack_array(builder, strides),
                 itemsize=_I64(8),

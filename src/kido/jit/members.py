@@ -8,7 +8,6 @@ there alone.
 
 from __future__ import annotations
 
-import ctypes
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -22,31 +21,14 @@ from numba.np.arrayobj import make_array
 
 from kido.jit.compile import ENTRIES, OPTIONS
 from kido.jit.deferred import root_dispatcher
-from kido.jit.direct import LAYOUT_KNOWN, ArgumentType
+from kido.jit.direct import DATA, FLAGS, NDIM, NEW_ARRAY, SHAPE, WRITEABLE, ArgumentType
 
-DATA, NDIM, SHAPE = 16, 24, 32  # offsets in NumPy's array object, as `LAYOUT_KNOWN` has found them
 _primitive: Any = intrinsic
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 _DOUBLE = 12  # NumPy's number of float64
-_PLACE_OF_NEW = 93  # PyArray_New in NumPy's table of functions, part of its stable binary interface
-
-
-def _array_maker() -> int:
-    """Address of NumPy's function that makes an array; 0: it is none that makes one."""
-    try:
-        from numpy._core._multiarray_umath import _ARRAY_API as capsule
-    except ImportError:
-        return 0
-    pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    table = ctypes.cast(pointer_of(capsule, None), ctypes.POINTER(ctypes.c_void_p))
-    return table[_PLACE_OF_NEW] or 0
-
-
-_NEW = _array_maker() if LAYOUT_KNOWN else 0
-KNOWN = _NEW != 0
+KNOWN = NEW_ARRAY != 0
 _NAMES: list[Any] = []  # what compiled code knows by address: it must stay
-binding.add_symbol("kido_new_array", _NEW)
+binding.add_symbol("kido_new_array", NEW_ARRAY)
 
 
 class ObjectType(types.Type):
@@ -138,18 +120,40 @@ def is_missing(typing_context, item):
     return types.boolean(OBJECT), generate
 
 
-def _new_array(context, builder, api, rank, shape):
+def know_type(name: str, kind: type) -> str:
+    """Let compiled code know a type of arrays; gives the name for `maker`."""
+    _NAMES.append(kind)
+    binding.add_symbol(f"kido_type_{name}", id(kind))
+    return f"kido_type_{name}"
+
+
+def _word(builder, item, offset, kind=_I64):
+    """Pointer to a field of an object."""
+    return builder.inttoptr(builder.add(builder.ptrtoint(item, _I64), _I64(offset)), kind.as_pointer())
+
+
+def _fix(builder, made):
+    """Let an array be written to no more."""
+    flags = _word(builder, made, FLAGS, _I32)
+    builder.store(builder.and_(builder.load(flags), _I32(~WRITEABLE)), flags)
+
+
+def _new_array(context, builder, api, rank, shape, kind="kido_ndarray"):
     """A new float64 array; shape points to its sizes."""
     nothing, zero = ir.Constant(api.pyobj, None), _I32(0)
     taken = [api.pyobj, _I32, shape.type, _I32, api.pyobj, api.pyobj, _I32, _I32, api.pyobj]
     function = ir.FunctionType(api.pyobj, taken).as_pointer()
     new = builder.bitcast(_known(context, builder, "kido_new_array"), function)
-    of = _known(context, builder, "kido_ndarray")
+    of = _known(context, builder, kind)
     return builder.call(new, [of, rank, shape, _I32(_DOUBLE), nothing, nothing, zero, zero, nothing])
 
 
-def maker(*more: int) -> Any:
-    """A function that makes a float64 array (n, *more) for n: the object, and its numbers to be written."""
+def maker(*more: int, of: str = "kido_ndarray") -> Any:
+    """A function that makes a float64 array (n, *more) for n: the object, read-only in Python, and its numbers.
+
+    Args:
+        of: name of its type.
+    """
     kind, rank = ArgumentType(1 + len(more)), 1 + len(more)
 
     def make(typing_context, n):
@@ -158,44 +162,56 @@ def maker(*more: int) -> Any:
             room = cgutils.alloca_once(builder, _I64, size=rank)
             for k, size in enumerate([args[0], *map(_I64, more)]):
                 builder.store(size, builder.gep(room, [_I32(k)]))
-            made = _new_array(context, builder, api, _I32(rank), room)
+            made = _new_array(context, builder, api, _I32(rank), room, of)
             there = builder.select(cgutils.is_not_null(builder, made), made, api.borrow_none())
             pair = builder.ptrtoint(made, _I64), api.to_native_value(kind, there).value
+            with builder.if_then(cgutils.is_not_null(builder, made), likely=True):
+                _fix(builder, made)
             return context.make_tuple(builder, signature.return_type, pair)
 
         return types.Tuple((OBJECT, kind))(types.int64), generate
 
-    return _intrinsic(make, "maker_" + "_".join(map(str, more)))
+    return _intrinsic(make, f"maker_{of}_" + "_".join(map(str, more)))
 
 
-@_primitive
-def copied(typing_context, of):
-    """A copy of the C-contiguous float64 array that is an object's attribute `value`."""
+def _copier(name: str, writeable: bool) -> Any:
+    def copy(typing_context, of):
+        def generate(context, builder, signature, args):
+            api = context.get_python_api(builder)
+            value = api.object_getattr(
+                builder.inttoptr(args[0], api.pyobj), _known(context, builder, "kido_name_value")
+            )
+            result = cgutils.alloca_once_value(builder, _I64(0))
+            with builder.if_then(cgutils.is_not_null(builder, value), likely=True):
+                rank, shape = (
+                    builder.load(_word(builder, value, NDIM, _I32)),
+                    builder.load(_word(builder, value, SHAPE)),
+                )
+                shape = builder.inttoptr(shape, _I64.as_pointer())
+                made = _new_array(context, builder, api, rank, shape)
+                with builder.if_then(cgutils.is_not_null(builder, made), likely=True):
+                    size = cgutils.alloca_once_value(builder, _I64(8))
+                    with cgutils.for_range(builder, builder.zext(rank, _I64)) as loop:
+                        length = builder.load(builder.gep(shape, [loop.index]))
+                        builder.store(builder.mul(builder.load(size), length), size)
+                    target, source = (
+                        builder.inttoptr(builder.load(_word(builder, a, DATA)), ir.IntType(8).as_pointer())
+                        for a in (made, value)
+                    )
+                    cgutils.raw_memcpy(builder, target, source, builder.load(size), 1)
+                    if not writeable:
+                        _fix(builder, made)
+                builder.store(builder.ptrtoint(made, _I64), result)
+                api.decref(value)
+            return builder.load(result)
 
-    def generate(context, builder, signature, args):
-        api = context.get_python_api(builder)
+        return OBJECT(OBJECT), generate
 
-        def word(item, offset, kind=_I64):
-            place = builder.add(builder.ptrtoint(item, _I64), _I64(offset))
-            return builder.load(builder.inttoptr(place, kind.as_pointer()))
+    return _intrinsic(copy, name)
 
-        value = api.object_getattr(builder.inttoptr(args[0], api.pyobj), _known(context, builder, "kido_name_value"))
-        result = cgutils.alloca_once_value(builder, _I64(0))
-        with builder.if_then(cgutils.is_not_null(builder, value), likely=True):
-            rank, shape = word(value, NDIM, _I32), builder.inttoptr(word(value, SHAPE), _I64.as_pointer())
-            made = _new_array(context, builder, api, rank, shape)
-            with builder.if_then(cgutils.is_not_null(builder, made), likely=True):
-                size = cgutils.alloca_once_value(builder, _I64(8))
-                with cgutils.for_range(builder, builder.zext(rank, _I64)) as loop:
-                    length = builder.load(builder.gep(shape, [loop.index]))
-                    builder.store(builder.mul(builder.load(size), length), size)
-                target, source = (builder.inttoptr(word(a, DATA), ir.IntType(8).as_pointer()) for a in (made, value))
-                cgutils.raw_memcpy(builder, target, source, builder.load(size), 1)
-            builder.store(builder.ptrtoint(made, _I64), result)
-            api.decref(value)
-        return builder.load(result)
 
-    return OBJECT(OBJECT), generate
+copied = _copier("copied", writeable=True)  # of the C-contiguous float64 array that is an object's attribute `value`
+shown = _copier("shown", writeable=False)  # the same, which others do not write to
 
 
 @_primitive

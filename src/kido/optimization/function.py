@@ -11,6 +11,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.attributes import FixedAttributes
+
 Array = NDArray[np.float64]
 Retraction = Callable[[Array, Array], Array]
 
@@ -47,7 +49,7 @@ def central_differences(
     return np.stack(columns, axis=-1)
 
 
-class Function(ABC):
+class Function(FixedAttributes, ABC):
     """One number that depends on x (n,). Subclass it, and write `evaluate`, for your own.
 
     Derivatives are with respect to displacements dx of x, as the problem's `retract(x, dx)` makes them; in a plain

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import Bounds, least_squares, minimize
 
+from kido.attributes import dataclass
 from kido.errors import ModelError, NameLookupError
 from kido.optimization.function import Array, LeastSquares
 from kido.optimization.problem import ChartFunctions, Evaluator

@@ -10,7 +10,6 @@ The multipliers of what is active are estimated here as those that leave the sma
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -20,6 +19,7 @@ from scipy import sparse
 from scipy.optimize import lsq_linear, nnls
 from scipy.sparse.linalg import lsmr
 
+from kido.attributes import dataclass
 from kido.optimization.function import Array
 from kido.optimization.problem import Evaluator, Problem
 

@@ -6,12 +6,13 @@ import copy
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kido.attributes import FixedAttributes, dataclass
 from kido.errors import ModelError
 from kido.math.transform import as_vector, number_or_nan
 from kido.optimization.function import Array
@@ -22,7 +23,7 @@ FALLEN = -1e20  # an objective below it falls without end
 
 
 @dataclass(kw_only=True)
-class Solver(ABC):
+class Solver(FixedAttributes, ABC):
     """Solves problems. Subclass it, and write `run`, for your own; a dataclass's fields become settings.
 
     A solver holds settings and no state, so that one object serves any number of problems.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from scipy.optimize import lsq_linear
 
+from kido.attributes import dataclass
 from kido.errors import NameLookupError
 from kido.optimization.dense_qp import QuadraticProgram
 from kido.optimization.function import Array, LeastSquares

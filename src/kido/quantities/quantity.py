@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from textwrap import indent
@@ -19,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from kido.arrays import fixed
 from kido.jit import REFUSALS, Struct
 from kido.kernels import states
 from kido.kernels.entries import REFUSED
@@ -133,6 +135,7 @@ class Quantity:
         source: where it is from.
         is_property: whether it is a property of a state; else a method, with the arguments.
         current: function of a state or skeleton that computes it of the current state.
+        read: the same as the getter of a property, whose result is not to be written to.
         given: the pure call.
         result: type of the result.
         has_gravity: whether it depends on gravity, as far as is known.
@@ -153,6 +156,7 @@ class Quantity:
     source: str = ""
     is_property: bool = False
     current: Callable[..., Any] = lambda of: None
+    read: Callable[..., Any] = lambda of: None
     given: Callable[..., Any] = lambda of: None
     result: str = "Array"
     has_gravity: bool = True
@@ -219,6 +223,8 @@ def _registered(row: Quantity, scope: dict[str, Any], current: str, given: str, 
     """Make the calls of a row from their bodies, and register it."""
     more = f", {arguments.signature}" if arguments.signature else ""
     row.current = _function(row.name, f"of{more}", current, dict(scope))
+    if row.is_property:
+        row.read = _function(row.name, "of", _defaults(arguments) + _shown(current), scope | {"FIXED": fixed_result})
     parts = ", ".join(f"{part}=None" for part in row.needs)
     optional = "".join(f", {p if '=' in p else p + '=None'}" for p in more.split(", ")[1:])
     handed = "".join(f", {name}" for name in arguments.names)
@@ -227,10 +233,31 @@ def _registered(row: Quantity, scope: dict[str, Any], current: str, given: str, 
         guard += f"if {' or '.join(f'{p} is None' for p in row.needs[1:])}:\n    refuse_part({', '.join(row.needs)})\n"
     whole = scope | {"current": _whole_or_none(row), "refuse_part": _refuse_part}
     row.given = _function(row.name, f"of, {parts}{optional}", guard + given, whole)
-    row.current.__doc__ = row.given.__doc__ = row.text
+    row.current.__doc__ = row.given.__doc__ = row.read.__doc__ = row.text
     row.given.quantity = row
     TABLE[row.name] = row
     return row.given
+
+
+def _defaults(arguments: Arguments) -> str:
+    """Statements that give the arguments of a call their defaults."""
+    return "".join(f"{part}\n" for part in arguments.signature.split(", ") if part)
+
+
+def _shown(text: str) -> str:
+    """The body of a call, for a property: its result is not to be written to."""
+    if "out = kept.copied" in text:
+        text = text.replace("kept.copied", "kept.shown")
+        return re.sub(r"^( *)out = (?!kept\.)(.+)$", r"\1out = FIXED((\2))", text, flags=re.MULTILINE)
+    return re.sub(r"\breturn (?!kept\.value$)(.+)$", r"return FIXED(\1)", text)
+
+
+def fixed_result(result: Any) -> Any:
+    """A result that is not to be written to."""
+    for array in result if isinstance(result, tuple) else (result,):
+        if isinstance(array, np.ndarray):
+            fixed(array)
+    return result
 
 
 def _refuse_part(*given: Any) -> None:

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.arrays import fixed
+from kido.attributes import FixedAttributes
 from kido.recording import layout
 from kido.recording.codec import Encoded, RecordingError, decode
 from kido.recording.tables import TableReader
@@ -39,7 +41,7 @@ class FrameExternal(NamedTuple):
     wrenches: Array
 
 
-class RecordingFile:
+class RecordingFile(FixedAttributes):
     """What a file holds, as it was written.
 
     Attributes:
@@ -110,17 +112,17 @@ class RecordingFile:
     @property
     def positions(self) -> Array:
         """(T, n) positions of all skeletons, one after another [m, rad]; NaN where the world had fewer."""
-        return self.column("positions")
+        return fixed(self.column("positions"))
 
     @property
     def velocities(self) -> Array:
         """(T, n) velocities [m/s, rad/s]."""
-        return self.column("velocities")
+        return fixed(self.column("velocities"))
 
     @property
     def commands(self) -> Array:
         """(T, n) commands of the actuators during the step that led to each frame (forces for FORCE coordinates)."""
-        return self.column("commands")
+        return fixed(self.column("commands"))
 
     @property
     def displacements(self) -> Array:
@@ -129,8 +131,8 @@ class RecordingFile:
         No points if there was no soft body when recording began.
         """
         if "displacements" not in self.tables.columns("frames"):
-            return np.zeros((self.num_frames, 0, 3))
-        return self.column("displacements").reshape(self.num_frames, -1, 3)
+            return fixed(np.zeros((self.num_frames, 0, 3)))
+        return fixed(self.column("displacements").reshape(self.num_frames, -1, 3))
 
     def frames_at(self, fps: float | None) -> NDArray[np.int64]:
         """Numbers of the frames that show the motion at a rate: those nearest after an even grid of `fps` per second,

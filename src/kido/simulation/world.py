@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.attributes import check_options, named_arguments
 from kido.collision import CollisionDetector, CollisionGroup, NativeDetector
 from kido.constraints.constraint import Constraint
 from kido.errors import ModelError, NameLookupError, StateError
@@ -31,6 +32,7 @@ from kido.simulation.hooks import Push, Pushes, StepHooks
 from kido.simulation.loop_system import LoopSystem
 from kido.simulation.motion import run
 from kido.simulation.options import (
+    SETTINGS,
     Sleeping,
     StepOptions,
     WorldOptions,
@@ -77,9 +79,12 @@ class World(WorldOptions, Carrier):
             `kido.solvers.problem.DEFAULT_SETTINGS`.
 
     Raises:
-        ModelError: a time step that is not positive, gravity that is not three finite numbers, an unknown setting, and
-            what the properties raise.
+        ModelError: a time step that is not positive, gravity that is not three finite numbers, and what the properties
+            raise.
+        ArgumentError: an unknown setting.
     """
+
+    name: str
 
     def __init__(
         self,
@@ -96,6 +101,7 @@ class World(WorldOptions, Carrier):
         **settings: Any,
     ):
         super().__init__()
+        check_options(self, settings, SETTINGS)
         self.name = name
         self.uri: str | None = None
         self.options = StepOptions(
@@ -128,9 +134,9 @@ class World(WorldOptions, Carrier):
     # Contents ----------------------------------------------------------------------------------------------
 
     @property
-    def skeletons(self) -> list[Skeleton]:
+    def skeletons(self) -> tuple[Skeleton, ...]:
         """Its skeletons, in the order they were added."""
-        return list(self._skeletons)
+        return tuple(self._skeletons)
 
     def skeleton(self, key: str | int) -> Skeleton:
         """A skeleton by name or index.
@@ -147,6 +153,7 @@ class World(WorldOptions, Carrier):
                 return self._skeletons[key]
         raise NameLookupError(f"skeleton in world {self.name!r}", key, [s.name for s in self._skeletons])
 
+    @named_arguments
     def add_skeleton(self, skeleton: Skeleton, name: str | None = None) -> Skeleton:
         """Add a skeleton; it keeps its state and from now on has the world's gravity.
 
@@ -178,6 +185,7 @@ class World(WorldOptions, Carrier):
         self._skeletons.append(skeleton)
         return skeleton
 
+    @named_arguments
     def remove_skeleton(self, skeleton: Skeleton | str | int) -> Skeleton:
         """Take a skeleton out; it keeps its state."""
         if not isinstance(skeleton, Skeleton):
@@ -193,6 +201,7 @@ class World(WorldOptions, Carrier):
         self.constraint_set.drop(skeleton.bodies, [skeleton])
         return skeleton
 
+    @named_arguments
     def add_ground(self, height: float = 0.0, friction: float = 1.0, restitution: float = 0.0) -> Skeleton:
         """Add an immobile skeleton "ground" with a plane across the world's up direction.
 
@@ -276,6 +285,7 @@ class World(WorldOptions, Carrier):
         finally:
             self.version += 1
 
+    @named_arguments
     def add_step_callback(self, callback: Callable[[World], Any], before: bool = False) -> Callable[[], None]:
         """Have a function called with the world at each step.
 
@@ -288,6 +298,7 @@ class World(WorldOptions, Carrier):
         """
         return self.hooks.add(callback, before)
 
+    @named_arguments
     def push(
         self,
         body: BodyNode,
@@ -407,6 +418,7 @@ class World(WorldOptions, Carrier):
         """Which pairs of bodies do not collide, and why."""
         return self._collision_filter
 
+    @named_arguments
     def set_collision_filter(self, body_a: BodyNode, body_b: BodyNode, enabled: bool = False) -> None:
         """Switch collision of a pair of bodies off, or back on: the reason "user" of `collision_filter`."""
         if as_flag(enabled, f"world {self.name!r}: set_collision_filter: enabled"):
@@ -436,7 +448,7 @@ class World(WorldOptions, Carrier):
         self.options_changed("collects_events")
 
     @property
-    def contact_events(self) -> list[ContactEvent]:
+    def contact_events(self) -> tuple[ContactEvent, ...]:
         """Events of the last call of `step`: which pairs of shapes began to touch, touch still, or ceased to.
 
         Every BEGIN and END of all its steps, in the order of steps and shapes; then one PERSIST for each pair that was
@@ -451,8 +463,9 @@ class World(WorldOptions, Carrier):
                 f"world {self.name!r}: contact events are not collected; set collects_contact_events = True, or "
                 "add_contact_listener"
             )
-        return list(self._events.events)
+        return tuple(self._events.events)
 
+    @named_arguments
     def add_contact_listener(self, listener: ContactListener) -> Callable[[], None]:
         """Have a function called with each contact event; events of a call of `step(n)` come at its end.
 
@@ -473,10 +486,11 @@ class World(WorldOptions, Carrier):
         return self._events.add(listener)
 
     @property
-    def constraints(self) -> list[Constraint]:
+    def constraints(self) -> tuple[Constraint, ...]:
         """All constraints that act: those added, and those of loops of its skeletons (`Skeleton.loops`)."""
-        return self.constraint_set.all()
+        return tuple(self.constraint_set.all())
 
+    @named_arguments
     def add_constraint(self, constraint: Constraint) -> Constraint:
         """Have a constraint hold from the next step on.
 
@@ -494,6 +508,7 @@ class World(WorldOptions, Carrier):
         """
         return self.constraint_set.add(constraint)
 
+    @named_arguments
     def remove_constraint(self, constraint: Constraint) -> Constraint:
         """Have a constraint hold no more; momentum and energy stay as they are.
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kido.arrays import fixed
+from kido.attributes import FixedAttributes
 from kido.errors import StateError
 from kido.math.transform import as_numbers
 from kido.simulation.owner import Owner
@@ -197,7 +199,7 @@ def data_for(snapshot: WorldSnapshot, skeletons: list[Skeleton], what: str) -> d
     return snapshot._data
 
 
-class WorldSnapshot:
+class WorldSnapshot(FixedAttributes):
     """What `World.snapshot` took and `World.restore` puts back; nothing in it changes with the world.
 
     State, commands and external forces of all skeletons, states of their nodes and aspects, time and counts of steps,
@@ -222,7 +224,7 @@ class WorldSnapshot:
     @property
     def positions(self) -> np.ndarray:
         """Positions of all coordinates, skeleton after skeleton (a copy)."""
-        return np.array(self._data["q"])
+        return fixed(np.array(self._data["q"]))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write to a file (NumPy's .npz, whatever its name).

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from kido.attributes import FixedAttributes
 from kido.errors import ModelError, NameLookupError
 
 T = TypeVar("T")
 
 
-class Aspect:
+class Aspect(FixedAttributes):
     """Base of aspects that know their carrier; aspects need not derive from it.
 
     Subclasses may name the types of their state and properties, which then start with their defaults:
@@ -71,7 +72,7 @@ def fill_parts(owner: Any, state: Any, properties: Any) -> None:
             setattr(owner, key, kind() if value is None else value)
 
 
-class Carrier:
+class Carrier(FixedAttributes):
     """What aspects attach to; at most one of each class."""
 
     if TYPE_CHECKING:
@@ -85,9 +86,9 @@ class Carrier:
             raise ModelError(f"{self!r}: aspect: expected a class, got {aspect_type!r}")
 
     @property
-    def aspects(self) -> list[Any]:
+    def aspects(self) -> tuple[Any, ...]:
         """Its aspects, in the order they were attached."""
-        return list(self._carried().values())
+        return tuple(self._carried().values())
 
     def create(self, aspect_type: type[T], *args: Any, **options: Any) -> T:
         """Make an aspect of a class and attach it.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import fixed
+from kido.attributes import dataclass
 from kido.errors import ModelError
 from kido.math.transform import as_transform, as_vector, number_or_nan
 from kido.shapes import Shape
@@ -99,7 +100,7 @@ class Inertia:
     def moment_about_origin(self) -> NDArray[np.float64]:
         """3x3 moment about the body origin: J = Jcom - m skew(c)^2 [kg m^2]."""
         c = self.com
-        return self.moment + self.mass * (c @ c * np.eye(3) - np.outer(c, c))
+        return fixed(self.moment + self.mass * (c @ c * np.eye(3) - np.outer(c, c)))
 
     def transformed(self, X: ArrayLike) -> Inertia:
         """The same inertia seen from another frame: X is the pose of the present frame in the new one."""

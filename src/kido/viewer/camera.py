@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from kido.arrays import fixed
+from kido.attributes import FixedAttributes, dataclass
 from kido.viewer.rotations import look_at_matrix, wxyz_from_matrix
 
 FOV = float(np.deg2rad(40.0))
@@ -26,7 +27,7 @@ class CameraPose:
     @property
     def wxyz(self) -> np.ndarray:
         """Orientation (4,) of the camera frame: z forward, x right, y down."""
-        return wxyz_from_matrix(look_at_matrix(self.position, self.target, self.up))
+        return fixed(wxyz_from_matrix(look_at_matrix(self.position, self.target, self.up)))
 
 
 def basis(up: np.ndarray) -> np.ndarray:
@@ -72,7 +73,7 @@ def fit(corners: np.ndarray, up: np.ndarray, *, aspect: float = 1.5, fov: float 
     return CameraPose(target + distance * direction, target, np.asarray(up, float), fov)
 
 
-class BodyCamera:
+class BodyCamera(FixedAttributes):
     """A camera fixed to a frame of a body. Its own axes: z forward, x right, y down, as in OpenCV.
 
     Attributes:
@@ -95,8 +96,8 @@ class BodyCamera:
     def world_transform(self) -> np.ndarray:
         """Camera axes in the world (4, 4)."""
         if self.body is None:
-            return self.transform
-        return np.asarray(self.body.world_transform) @ self.transform
+            return fixed(self.transform)
+        return fixed(np.asarray(self.body.world_transform) @ self.transform)
 
     @property
     def pose(self) -> CameraPose:

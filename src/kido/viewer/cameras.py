@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from kido.attributes import named_arguments
 from kido.errors import StateError
 from kido.viewer.browser import Renderer
 from kido.viewer.camera import FOV, BodyCamera, CameraPose, Follower, show_pose
@@ -31,6 +32,7 @@ class Cameras(Page):
     _renderer: Renderer
     _camera_panel: Any
 
+    @named_arguments
     def add_camera(
         self,
         body: Any = None,
@@ -85,6 +87,7 @@ class Cameras(Page):
         self.follower.follow(body)
         self._camera_panel.refresh()
 
+    @named_arguments
     def look_at(self, target: Any, position: Any = None) -> None:
         """Turn all views to ``target`` (3,), seen from ``position`` (3,) or from where they are."""
         t = np.array(target, dtype=float)
@@ -108,6 +111,7 @@ class Cameras(Page):
             aspect = float(client.camera.aspect) or 1.5
             show_pose(client, self.view.home(aspect=aspect))
 
+    @named_arguments
     def picture(self, size: tuple[int, int] = (1280, 720), camera: Any = None) -> np.ndarray:
         """Picture (h, w, 3) of bytes.
 
@@ -126,6 +130,7 @@ class Cameras(Page):
                 pose = self.view.home(aspect=size[0] / size[1])
         return self._renderer.picture(pose, size)
 
+    @named_arguments
     def screenshot(self, path: str | os.PathLike, size: tuple[int, int] = (1280, 720), camera: Any = None) -> Path:
         """Write a picture of the scene as PNG, taken by an open page or else by a headless browser.
 
@@ -135,6 +140,7 @@ class Cameras(Page):
         self.update()
         return write_png(path, self.picture(size, camera))
 
+    @named_arguments
     def record_mp4(
         self,
         path: str | os.PathLike,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kido.attributes import FixedAttributes, named_arguments
 from kido.errors import NameLookupError, StateError
 from kido.ik import HierarchicalIK
 from kido.viewer import palette
@@ -18,7 +19,7 @@ from kido.viewer.server import Page, ViewerError
 from kido.viewer.targets import Targets
 
 
-class Drawable:
+class Drawable(FixedAttributes):
     """A thing in the scene; moves with ``body`` if it has one.
 
     Attributes:
@@ -103,6 +104,7 @@ class Controls(Page):
         """Call ``f(world)`` after every simulation step; what ``world.add_step_callback`` returns."""
         return self.check_world("A step callback").add_step_callback(f)
 
+    @named_arguments
     def add_key(self, key: str, f: Callable[[], Any], label: str | None = None, modifier: str | None = None) -> Any:
         """Call ``f()`` when a key is pressed on the page. It is also listed on the page under Ctrl-K.
 
@@ -129,12 +131,14 @@ class Controls(Page):
         handle.on_trigger(lambda _: self.post(f))
         return handle
 
+    @named_arguments
     def add_button(self, label: str, f: Callable[[], Any], *, hint: str | None = None) -> Any:
         """A button that calls ``f()``. Returns a handle with ``.remove()``."""
         button = self.server.gui.add_button(label, hint=hint)
         button.on_click(lambda _: self.post(f))
         return button
 
+    @named_arguments
     def add_slider(
         self,
         label: str,
@@ -162,12 +166,14 @@ class Controls(Page):
         slider.on_update(lambda _: self.post(lambda v=float(slider.value): f(v)))
         return slider
 
+    @named_arguments
     def add_checkbox(self, label: str, f: Callable[[bool], Any], *, value: bool = False) -> Any:
         """A check box that calls ``f(checked)``. Returns a handle with ``.value`` and ``.remove()``."""
         box = self.server.gui.add_checkbox(label, initial_value=bool(value))
         box.on_update(lambda _: self.post(lambda v=bool(box.value): f(v)))
         return box
 
+    @named_arguments
     def add_line(self, points: Any, *, color: Any = None, thickness: float = 2.0, **where: Any) -> Drawable:
         """Line through ``points`` (n, 3) [m], ``thickness`` in pixels."""
 
@@ -182,6 +188,7 @@ class Controls(Page):
 
         return self._draw("line", make, lambda h, p: setattr(h, "points", segments(p)), where)
 
+    @named_arguments
     def add_points(self, points: Any, *, color: Any = None, size: float = 0.01, **where: Any) -> Drawable:
         """Dots at ``points`` (n, 3) [m] of ``size`` [m]; ``color`` is one colour or one for each (n, 3)."""
         p = _points(points, 1)
@@ -198,6 +205,7 @@ class Controls(Page):
 
         return self._draw("points", make, lambda h, q: setattr(h, "points", _points(q, 1).astype(np.float32)), where)
 
+    @named_arguments
     def add_frame(self, transform: Any = None, *, size: float = 0.1, **where: Any) -> Drawable:
         """Three axes (x red, y green, z blue) of length ``size`` [m]."""
 
@@ -207,6 +215,7 @@ class Controls(Page):
 
         return self._draw("frame", make, None, {**where, "transform": transform})
 
+    @named_arguments
     def add_label(self, text: str, position: Any = (0.0, 0.0, 0.0), **where: Any) -> Drawable:
         """A text at ``position`` (3,) [m]."""
         X = np.eye(4)
@@ -217,6 +226,7 @@ class Controls(Page):
 
         return self._draw("label", make, lambda h, t: setattr(h, "text", str(t)), {"transform": X, **where})
 
+    @named_arguments
     def add_mesh(self, vertices: Any, faces: Any, *, color: Any = None, **where: Any) -> Drawable:
         """Triangles ``faces`` (m, 3) of ``vertices`` (n, 3) [m]."""
         v, f = _points(vertices, 3), np.asarray(faces)
@@ -233,6 +243,7 @@ class Controls(Page):
 
         return self._draw("mesh", make, None, where)
 
+    @named_arguments
     def add_arrow(self, start: Any, end: Any, *, color: Any = None, radius: float = 0.01, **where: Any) -> Drawable:
         """An arrow from ``start`` (3,) to ``end`` (3,) [m] with a shaft of ``radius`` [m]."""
         ends = _points([start, end], 2)
@@ -281,6 +292,7 @@ class Controls(Page):
     def _undraw(self, drawable: Drawable) -> None:
         self.drawables.pop(drawable.name, None)
 
+    @named_arguments
     def add_targets(self, ik: HierarchicalIK) -> Targets:
         """Draggable targets for all tasks of a hierarchical inverse kinematics of a skeleton that is shown.
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kido.attributes import named_arguments
 from kido.viewer.browser import Renderer, check_size, find_browser
 from kido.viewer.camera import CameraPose
 from kido.viewer.film import Film, check_writable, write_whole
@@ -28,6 +29,7 @@ def check_fit(model: Model, trajectory: Trajectory) -> None:
             raise ViewerError(f"Body {k} is {a!r} in the trajectory and {b!r} in the model.")
 
 
+@named_arguments
 def export_html(
     model: Model,
     trajectory: Trajectory | None,
@@ -119,6 +121,7 @@ def _escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+@named_arguments
 def export_mp4(
     model: Model,
     trajectory: Trajectory,

@@ -8,6 +8,7 @@ import queue
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, Self
 
+from kido.attributes import FixedAttributes
 from kido.errors import KidoError, MissingExtraError
 from kido.viewer.model import Model
 from kido.viewer.scene import SceneView
@@ -86,7 +87,7 @@ def quiet() -> Iterator[None]:
         console.quiet = before
 
 
-class Page:
+class Page(FixedAttributes):
     """What a :class:`kido.viewer.Viewer` and a :class:`kido.viewer.Player` have in common.
 
     Attributes:

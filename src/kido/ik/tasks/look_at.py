@@ -8,19 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import settable
 from kido.errors import ModelError
 from kido.ik.engine.residuals import NOTHING_TURNS, add_columns, placed, transpose
 from kido.ik.engine.tasks import CONE_ROW, EQUATION, TASKS, UNUSED_ROW
 from kido.ik.error_method import DEFAULT_TOLERANCE, Array, BoundedError
 from kido.ik.tasks import Task
 from kido.ik.tasks.kind import TaskKind, constructor
-from kido.jit import kernel
+from kido.jit import kernel, read_only_copy
 from kido.math.elementary import arctan2
 from kido.math.so3 import TINY2, compose, cross, rotate, rotate_inverse
 from kido.math.transform import as_unit_vector, number_or_nan
 from kido.skeleton.nodes.node import JacobianNode
 
 __all__ = ["LookAtError"]
+
+
+_AXIS = settable("axis")
 
 
 @kernel
@@ -144,7 +148,7 @@ class LookAtError(BoundedError):
     @property
     def axis(self) -> Array:
         """The axis, a unit vector (3,) in the node's axes (a copy)."""
-        return self._axis.copy()
+        return read_only_copy(_AXIS, self._axis)
 
     @axis.setter
     def axis(self, value: ArrayLike) -> None:

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from kido.attributes import named_arguments
 from kido.io.fields import WORLD, located
 from kido.io.mechanism import massless_movers
 from kido.io.resources import ResourceFinder
@@ -41,6 +42,7 @@ __all__ = ["read"]
 DETECTORS = ("dart", "fcl", "fcl_mesh", "bullet", "ode")
 
 
+@named_arguments
 def read(source: str | Path, package_dirs: str | Path | Iterable[str | Path] = (), *, visuals: bool = True) -> World:
     """Read a SKEL file, or a text that starts with ``<``, as a world in its initial state.
 

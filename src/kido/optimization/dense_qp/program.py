@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.attributes import FixedAttributes, dataclass
 from kido.errors import ModelError
+from kido.jit import read_only_copy
 from kido.math.transform import as_numbers
 from kido.optimization.dense_qp.arrays import AT_UPPER, INFEASIBLE, NOT_CONVEX, QP_SOLVED, QUADRATIC, sizes
 from kido.optimization.dense_qp.dual import solve
@@ -63,7 +65,11 @@ class QuadraticOptimum:
         return largest(outside), largest(slope), largest(gap)
 
 
-class QuadraticProgram:
+def _array(name: str, doc: str) -> Any:
+    return property(lambda self: read_only_copy(np.ndarray, getattr(self._c, name)), doc=doc)
+
+
+class QuadraticProgram(FixedAttributes):
     """A strictly convex quadratic program, small and dense.
 
         minimize  1/2 x^T H x + g^T x    with  lower <= x <= upper,  row_lower <= A x <= row_upper
@@ -114,13 +120,21 @@ class QuadraticProgram:
 
     num_variables = property(lambda self: int(self._c.num_variables), doc="Number n of variables.")
     num_rows = property(lambda self: int(self._c.num_rows), doc="Number m of rows.")
-    H = property(lambda self: self._c.H.copy(), doc="(n, n) matrix of the objective (a copy).")
-    g = property(lambda self: self._c.g.copy(), doc="(n,) vector of the objective (a copy).")
-    A = property(lambda self: self._c.A.copy(), doc="(m, n) rows of constraints (a copy).")
-    lower = property(lambda self: self._c.lower.copy(), doc="(n,) lower bounds of variables (a copy).")
-    upper = property(lambda self: self._c.upper.copy(), doc="(n,) upper bounds of variables (a copy).")
-    row_lower = property(lambda self: self._c.row_lower.copy(), doc="(m,) lower bounds of rows (a copy).")
-    row_upper = property(lambda self: self._c.row_upper.copy(), doc="(m,) upper bounds of rows (a copy).")
+    H = _array("H", "(n, n) matrix of the objective (a copy).")
+    g = _array("g", "(n,) vector of the objective (a copy).")
+    A = _array("A", "(m, n) rows of constraints (a copy).")
+    lower = property(
+        lambda self: read_only_copy(np.ndarray, self._c.lower), doc="(n,) lower bounds of variables (a copy)."
+    )
+    upper = property(
+        lambda self: read_only_copy(np.ndarray, self._c.upper), doc="(n,) upper bounds of variables (a copy)."
+    )
+    row_lower = property(
+        lambda self: read_only_copy(np.ndarray, self._c.row_lower), doc="(m,) lower bounds of rows (a copy)."
+    )
+    row_upper = property(
+        lambda self: read_only_copy(np.ndarray, self._c.row_upper), doc="(m,) upper bounds of rows (a copy)."
+    )
 
     def update(
         self,

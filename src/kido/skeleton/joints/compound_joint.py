@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.attributes import dataclass
 from kido.errors import ModelError
 from kido.joints import JointKind
 from kido.math.transform import as_transform, as_unit_vector, number_or_nan

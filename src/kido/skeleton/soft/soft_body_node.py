@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.arrays import fixed, settable
+from kido.attributes import check_options
 from kido.errors import ModelError
+from kido.jit import read_only_copy
 from kido.shapes import SoftMesh
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.inertia import Inertia
@@ -21,6 +24,11 @@ if TYPE_CHECKING:
     from kido.skeleton.skeleton import Skeleton
 
 Array = NDArray[np.float64]
+
+
+_POINT_MASSES = settable("point_masses")
+_DISPLACEMENTS, _DISPLACEMENT_RATES = settable("displacements"), settable("displacement_rates")
+_POINT_FORCES = settable("point_forces")
 
 
 class SoftBodyNode(BodyNode):
@@ -95,7 +103,7 @@ class SoftBodyNode(BodyNode):
         own, skin = self._inertia, self.skin
         com = (own.mass * own.com + skin.masses @ (skin.rest + skin.q)) / self.mass
         X = self.world_transform
-        return X[:3, :3] @ com + X[:3, 3]
+        return fixed(X[:3, :3] @ com + X[:3, 3])
 
     # Material --------------------------------------------------------------------------------------------
 
@@ -136,7 +144,7 @@ class SoftBodyNode(BodyNode):
     @property
     def point_masses(self) -> Array:
         """Mass of each point (n,) [kg]; set to all masses, or to one for all together, shared equally."""
-        return self.skin.masses.copy()
+        return read_only_copy(_POINT_MASSES, self.skin.masses)
 
     @point_masses.setter
     def point_masses(self, value: Any) -> None:
@@ -146,12 +154,12 @@ class SoftBodyNode(BodyNode):
     @property
     def rest_positions(self) -> Array:
         """Places at rest in the body's frame [m]."""
-        return self.skin.rest
+        return fixed(self.skin.rest)
 
     @property
     def displacements(self) -> Array:
         """Displacements of the points from their places at rest, body axes [m]; set for all, or one for all."""
-        return np.array(self.skin.q)
+        return read_only_copy(_DISPLACEMENTS, self.skin.q)
 
     @displacements.setter
     def displacements(self, value: Any) -> None:
@@ -160,7 +168,7 @@ class SoftBodyNode(BodyNode):
     @property
     def displacement_rates(self) -> Array:
         """Velocities of the points in the body's frame [m/s]; those of frozen points stay zero when set."""
-        return np.array(self.skin.qd)
+        return read_only_copy(_DISPLACEMENT_RATES, self.skin.qd)
 
     @displacement_rates.setter
     def displacement_rates(self, value: Any) -> None:
@@ -171,19 +179,19 @@ class SoftBodyNode(BodyNode):
     def point_positions(self) -> Array:
         """Places of the points in the world [m]."""
         X = self.world_transform
-        return (self.skin.rest + self.skin.q) @ X[:3, :3].T + X[:3, 3]
+        return fixed((self.skin.rest + self.skin.q) @ X[:3, :3].T + X[:3, 3])
 
     @property
     def point_velocities(self) -> Array:
         """Velocities of the points in the world [m/s]."""
         X, V = self.world_transform, self.spatial_velocity
         arms = (self.skin.rest + self.skin.q) @ X[:3, :3].T
-        return V[3:] + np.cross(V[:3], arms) + self.skin.qd @ X[:3, :3].T
+        return fixed(V[3:] + np.cross(V[:3], arms) + self.skin.qd @ X[:3, :3].T)
 
     @property
     def point_forces(self) -> Array:
         """External forces on the points during steps, world axes [N]; they hold until they are set anew."""
-        return np.array(self.skin.forces)
+        return read_only_copy(_POINT_FORCES, self.skin.forces)
 
     @point_forces.setter
     def point_forces(self, value: Any) -> None:
@@ -197,7 +205,7 @@ class SoftBodyNode(BodyNode):
     @property
     def contact_impulses(self) -> Array:
         """Impulses that contacts gave the points in a world's last step, world axes [N s]."""
-        return np.array(self.skin.impulses)
+        return fixed(np.array(self.skin.impulses))
 
     def neighbors(self, point: int) -> NDArray[np.int64]:
         """Points that edges join to a point, ascending."""
@@ -221,7 +229,7 @@ class SoftBodyNode(BodyNode):
     @property
     def frozen(self) -> NDArray[np.bool_]:
         """Which points are fixed to the body where they are (n,)."""
-        return self.skin.frozen != 0
+        return fixed(self.skin.frozen != 0)
 
     def freeze(self, points: Any = None) -> None:
         """Fix points to the body where they are now; None: all. Momentum is kept, as in a plastic impact."""
@@ -261,9 +269,8 @@ def add_soft_body(
 ) -> SoftBodyNode:
     """See `Skeleton.add_soft_body`."""
     valid = [*inspect.signature(Skin.__init__).parameters, *inspect.signature(ShapeNode.__init__).parameters]
-    for key in options:
-        if key not in valid or key in ("self", "body", "name", "shape", "options"):
-            raise ModelError(f"soft body {name!r}: its skin has no option {key!r}")
+    taken = ("self", "body", "name", "shape", "transform", "options")
+    check_options("add_soft_body", options, [key for key in dict.fromkeys(valid) if key not in taken])
     probe = BodyNode(skeleton, "probe", WeldJoint(), None, Inertia())
     Skin(probe, f"{name}_skin", shape, transform, **options)  # fails where it must before anything is changed
     body: Any = skeleton.add_body(name, joint, parent, inertia, _kind=SoftBodyNode)

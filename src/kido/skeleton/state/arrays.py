@@ -11,6 +11,7 @@ import numpy as np
 from numpy import empty
 from numpy.typing import NDArray
 
+from kido.attributes import FixedAttributes
 from kido.errors import ModelError, StateError
 from kido.jit import Struct
 from kido.kernels import current, lazy
@@ -39,7 +40,7 @@ STATE_FIELDS = ("q", "u", "udot", "tau", "command")
 _POSE, _SIX = (4, 4), (6,)  # shapes made once
 
 
-class StateArrays(Selections):
+class StateArrays(Selections, FixedAttributes):
     """Arrays of a state: its own, or a window on a world's.
 
     Staleness: `stamps` holds something new after each change: of positions; of these or velocities; of these or

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import fixed
 from kido.errors import ModelError
 from kido.math.transform import as_flag, as_vector
 from kido.quantities.impulses import changes
@@ -104,7 +105,7 @@ class BodyLoads:
     @property
     def external_wrench(self) -> NDArray[np.float64]:
         """All external forces as one [torque; force] about the body origin, world axes [N m, N]."""
-        return self.skeleton.current_state.external_wrench(self._index)
+        return fixed(self.skeleton.current_state.external_wrench(self._index))
 
     # Impulses --------------------------------------------------------------------------------------------
 
@@ -130,7 +131,7 @@ class BodyLoads:
     @property
     def impulse(self) -> NDArray[np.float64]:
         """All impulses on it as one [angular; linear] about the body origin, world axes [N m s, N s]."""
-        return self.skeleton.current_state.impulse_on(self._index)
+        return fixed(self.skeleton.current_state.impulse_on(self._index))
 
     def push(self, impulse: ArrayLike, at: ArrayLike | None = None) -> None:
         """Give the body an impulse now: its skeleton's velocities change at once, M (u+ - u) = J^T p.
@@ -179,7 +180,7 @@ class BodyLoads:
         Raises:
             ModelError: its skeleton is in no world.
         """
-        return self._contacts_in_world("contact_wrench").wrench_on(self, self.world_transform[:3, 3])
+        return fixed(self._contacts_in_world("contact_wrench").wrench_on(self, self.world_transform[:3, 3]))
 
 
 # Rows of `kido.kernels.external`, in the axes of a body ---------------------------------------------------------

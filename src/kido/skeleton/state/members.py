@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from kido.jit import JIT_DISABLED, REFUSALS, Struct, inlined, integer, view
+from kido.arrays import settable
+from kido.jit import JIT_DISABLED, REFUSALS, Struct, inlined, integer, read_only_copy, view
 from kido.kernels import current
 from kido.kernels.current import CHANGED, REFUSED
 from kido.kernels.lazy import ensure_pose
@@ -37,6 +38,8 @@ NUMBERS = {
     """),
 }  # fmt: skip
 
+ARRAYS = {name: settable(name, f"set_{name}(values, dofs)") for name in NUMBERS}  # what the getters give
+
 
 class HELD(Struct):
     """A state as setters find it, by the attribute `handle` of states and skeletons."""
@@ -54,7 +57,7 @@ def number_property(name: str) -> property:
     getter = f"""
 def get_{name}(of):
     state = of.current_state
-    return (state.settled or state.settle()).{field}.copy()
+    return READ_ONLY(KIND, (state.settled or state.settle()).{field})
 """
     setter = f"""
 def set_{name}(of, value):
@@ -70,7 +73,7 @@ def set_{name}(of, value):
     elif status:
         state.assign("{name}", value)
 """
-    get = compiled(f"get_{name}", getter, {})
+    get = compiled(f"get_{name}", getter, {"READ_ONLY": read_only_copy, "KIND": ARRAYS[name]})
     write = compiled(f"set_{name}", setter, {"SET": entry, "REFUSALS": REFUSALS})
     plain = property(get, write, doc=doc)
     if not FAST:
@@ -111,7 +114,7 @@ _READ = {"q": read_q, "u": read_u, "udot": read_udot, "tau": read_tau}
 
 def _reader(name: str, read: Any, plain: Any) -> members.Member:
     """The getter of numbers of a state that is compiled; `plain` is that of all states."""
-    leave, new = members.otherwise(f"get_{name}", plain, 1), members.maker()
+    leave, new = members.otherwise(f"get_{name}", plain, 1), members.maker(of=members.know_type(name, ARRAYS[name]))
 
     def get_numbers(of):
         handle = members.handle_of(of)
@@ -212,7 +215,18 @@ def copy_getter(plain: Callable[[Any], Any]) -> property:
     return members.FastProperty(property(plain), members.Member(get_copy))
 
 
+def shown_getter(plain: Callable[[Any], Any]) -> property:
+    """A copy of the array `value` that is not to be written to."""
+    if not FAST:
+        return property(plain)
+
+    def get_shown(of):
+        return members.shown(of)
+
+    return members.FastProperty(property(plain), members.Member(get_shown))
+
+
 if TYPE_CHECKING:
-    pose_property = copy_property = property
+    pose_property = copy_property = shown_property = property
 else:
-    pose_property, copy_property = pose_getter, copy_getter
+    pose_property, copy_property, shown_property = pose_getter, copy_getter, shown_getter

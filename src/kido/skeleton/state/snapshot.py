@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from kido.attributes import FixedAttributes
 from kido.errors import KidoError, StateError
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.joints.joint import Joint
@@ -57,7 +58,7 @@ def things(skeleton: Skeleton) -> Iterator[tuple[str, Carrier]]:
                 yield f"node {node.name!r}", node
 
 
-class Snapshot(ABC):
+class Snapshot(FixedAttributes, ABC):
     """Values by thing (a body, a joint, an aspect, ...) and name.
 
     Attributes:

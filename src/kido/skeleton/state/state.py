@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import settable
 from kido.errors import StateError
-from kido.jit import REFUSALS
+from kido.jit import REFUSALS, read_only_copy
 from kido.joints import ActuatorType
 from kido.kernels import current
 from kido.math.transform import as_numbers
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _FIELD = {name: row[0] for name, row in NUMBERS.items()}
 _NAME = {row[0]: name for name, row in NUMBERS.items()}
+
+_COMMANDS, _JOINT_IMPULSES = settable("commands"), settable("joint_impulses")
 
 
 def numbers_of(value: ArrayLike, size: int, what: str) -> Array:
@@ -229,7 +232,7 @@ class State(StateArrays, StateView):
             StateError: not one finite number for each coordinate, or a PASSIVE or LOCKED one is given a command.
         """
         d = self.compiled()
-        return join_commands(self.tree.actuator, d.tau, d.command)
+        return read_only_copy(_COMMANDS, join_commands(self.tree.actuator, d.tau, d.command))
 
     @commands.setter
     def commands(self, value: ArrayLike) -> None:
@@ -312,7 +315,7 @@ class State(StateArrays, StateView):
     def joint_impulses(self) -> Array:
         """Impulses on the coordinates (dofs,) [N s, N m s] (a copy), until they are cleared."""
         held, n = self.own_joint_impulses, self.skeleton.num_dofs
-        return np.zeros(n) if held is None or held.size != n else held.copy()
+        return read_only_copy(_JOINT_IMPULSES, np.zeros(n) if held is None or held.size != n else held)
 
     @joint_impulses.setter
     def joint_impulses(self, value: ArrayLike) -> None:
