@@ -170,7 +170,7 @@ def check_options(call: Any, given: Iterable[str], known: Iterable[str]) -> None
 def _names_of(function: Any) -> list[str]:
     """Names of the arguments that can be given by name; "**" among them if any can."""
     parameters = inspect.signature(function).parameters.values()
-    names = [p.name for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
+    names = [p.name for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL) and p.name[0] != "_"]
     return names + ["**"] * any(p.kind is p.VAR_KEYWORD for p in parameters)
 
 
