@@ -74,6 +74,14 @@ class FixedAttributes:
             object.__delattr__(self, name)
 
 
+def set_attribute(thing: Any, name: str, value: Any) -> None:
+    """What `FixedAttributes.__setattr__` does, for a `__setattr__` that calls this."""
+    if name[:1] == "_" or name in thing._settable or not _is_own(type(thing).__module__):
+        object.__setattr__(thing, name, value)
+    else:
+        refuse(thing, name, value, 3)
+
+
 def _is_own(module: str | None) -> bool:
     """Whether a module is one of KIDO's."""
     return module is not None and (module == "kido" or module.startswith("kido."))

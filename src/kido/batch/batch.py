@@ -15,6 +15,7 @@ from kido.batch.threads import Threads
 from kido.errors import ModelError, NameLookupError, StateError
 from kido.math.transform import as_vector
 from kido.quantities.derivatives import ForwardDynamicsDerivatives, InverseDynamicsDerivatives
+from kido.skeleton import Skeleton
 from kido.skeleton.compiler import check_masses
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class Batch(BatchQuantities, FixedAttributes):
     """
 
     def __init__(self, skeleton: Skeleton, threads: int | None = None, device: str = "cpu"):
+        if not isinstance(skeleton, Skeleton):
+            raise StateError(f"batch: expected a kido.Skeleton, got {skeleton!r}")
         self.skeleton = skeleton
         if not isinstance(device, str) or device not in ("cpu", "cuda"):
             raise StateError(f"device: expected 'cpu' or 'cuda', got {device!r}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,8 @@ from kido.math.transform import as_transform
 from kido.shapes import Shape
 from kido.skeleton import BodyNode, ShapeNode, Skeleton
 from kido.skeleton.frames.frame import Frame
+
+Option = TypeVar("Option", CollisionOption, DistanceOption, RaycastOption)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,18 +150,18 @@ class CollisionGroup(FixedAttributes):
 
     def collide(self, other: CollisionGroup | None = None, option: CollisionOption | None = None) -> CollisionResult:
         """Contacts between the shapes of this group, or between this group and another."""
-        return self._scene(other).collide(CollisionOption() if option is None else option)
+        return self._scene(other).collide(_option(option, CollisionOption))
 
     def distance(self, other: CollisionGroup | None = None, option: DistanceOption | None = None) -> DistanceResult:
         """The nearest two shapes of this group, or the nearest of this group and of another.
 
         Distances are signed: where shapes penetrate, the deepest pair is the nearest.
         """
-        return self._scene(other).distance(DistanceOption() if option is None else option)
+        return self._scene(other).distance(_option(option, DistanceOption))
 
     def distances(self, other: CollisionGroup | None = None, option: DistanceOption | None = None) -> DistanceTable:
         """Distances of all pairs of shapes that are not farther apart than the option's limit."""
-        return self._scene(other).distances(DistanceOption() if option is None else option)
+        return self._scene(other).distances(_option(option, DistanceOption))
 
     def raycast(self, start: ArrayLike, end: ArrayLike, option: RaycastOption | None = None) -> RaycastResult:
         """What rays hit.
@@ -176,7 +178,7 @@ class CollisionGroup(FixedAttributes):
         starts, ends = (np.array(x, order="C") for x in np.broadcast_arrays(starts, ends))
         if len(starts) and not (starts != ends).any(axis=1).all():
             raise ModelError(f"raycast: ray {int(np.argmin((starts != ends).any(axis=1)))} starts where it ends")
-        return self._scene(None).raycast(starts, ends, RaycastOption() if option is None else option)
+        return self._scene(None).raycast(starts, ends, _option(option, RaycastOption))
 
     def signed_distance(
         self, points: ArrayLike, option: RaycastOption | None = None
@@ -195,7 +197,7 @@ class CollisionGroup(FixedAttributes):
         """
         given = _points(points, "signed_distance: points")
         scene = self._scene(None)
-        chosen = None if option is None else option.filter
+        chosen = _option(option, RaycastOption).filter
         wanted = np.array([chosen is None or bool(chosen(thing)) for thing in scene.objects], dtype=np.int64)
         return scene.signed_distances(np.array(given), wanted)
 
@@ -311,6 +313,19 @@ def _slot_poses(members: Sequence[Member], slots: int) -> np.ndarray:
         else:
             poses[k] = m.carrier.world_transform
     return poses
+
+
+def _option(value: Option | None, kind: type[Option]) -> Option:
+    """An option of a question, or the default one.
+
+    Raises:
+        ModelError: it is of another class.
+    """
+    if value is None:
+        return kind()
+    if not isinstance(value, kind):
+        raise ModelError(f"collision group: option: expected a kido.collision.{kind.__name__}, got {value!r}")
+    return value
 
 
 def _points(value: ArrayLike, what: str) -> NDArray[np.float64]:

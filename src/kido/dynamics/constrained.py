@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.arrays import fixed
+from kido.attributes import named_arguments
 from kido.constraints.body_constraint import BodyConstraint
 from kido.constraints.constraint import Constraint
 from kido.dynamics.assembly import Assembler, Assembly, frozen_mask, random_generator
@@ -196,6 +197,7 @@ class ConstrainedDynamics(Movable):
 
     # Assembly --------------------------------------------------------------------------------------------
 
+    @named_arguments
     def assemble(
         self,
         freeze: Any = (),

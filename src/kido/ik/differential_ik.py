@@ -69,7 +69,7 @@ def _list_of(kind: type, name: str, doc: str) -> Any:
     def put(self: DifferentialIK, value: Any) -> None:
         self._replace(f"_{name}", _listed(value, kind, name))
 
-    return property(lambda self: list(getattr(self, f"_{name}")), put, doc=doc)
+    return property(lambda self: tuple(getattr(self, f"_{name}")), put, doc=doc)
 
 
 def _limits(name: str, doc: str) -> Any:
@@ -179,12 +179,12 @@ class DifferentialIK(FixedAttributes):
         """What is moved."""
         return self._skeleton
 
-    tasks: list[Task] = _list_of(Task, "tasks", "What is wanted (a copy of the list; settable).")
-    constraints: list[Task] = _list_of(Task, "constraints", "What must hold (a copy of the list; settable).")
-    half_spaces: list[HalfSpaces] = _list_of(
+    tasks: tuple[Task, ...] = _list_of(Task, "tasks", "What is wanted (a copy of the list; settable).")
+    constraints: tuple[Task, ...] = _list_of(Task, "constraints", "What must hold (a copy of the list; settable).")
+    half_spaces: tuple[HalfSpaces, ...] = _list_of(
         HalfSpaces, "half_spaces", "Where points and the centre of mass must stay (a copy of the list; settable)."
     )
-    avoid: list[CollisionAvoidance] = _list_of(
+    avoid: tuple[CollisionAvoidance, ...] = _list_of(
         CollisionAvoidance, "avoid", "Shapes that keep a distance (a copy of the list; settable)."
     )
     velocity_limits = _limits("velocity", "True (the coordinates' own), False, or numbers [rad/s, m/s]; settable.")

@@ -33,13 +33,19 @@ class ErrorMethod(Part, ABC):
     The numbers are [angular; linear]; those that are not needed stay zero. They are evaluated for the present positions
     of the skeleton, which solvers set.
 
-    Attributes:
-        tolerance: components up to this count as reached [rad, m].
-
     Source: DART report, section 2.8.2.
     """
 
-    tolerance: float = DEFAULT_TOLERANCE
+    _tolerance = DEFAULT_TOLERANCE
+
+    @property
+    def tolerance(self) -> float:
+        """Components up to this count as reached [rad, m]."""
+        return self._tolerance
+
+    @tolerance.setter
+    def tolerance(self, value: float) -> None:
+        self._tolerance = positive(value, f"{type(self).__name__}: tolerance", zero=True)
 
     @abstractmethod
     def compute_error(self) -> Array:
@@ -148,7 +154,7 @@ class BoundedError(ErrorMethod):
         self.linear_bounds = linear_bounds
         self.error_weights = error_weights
         self.error_from_center = error_from_center
-        self.tolerance = positive(tolerance, f"{type(self).__name__}: tolerance", zero=True)
+        self.tolerance = tolerance
 
     @abstractmethod
     def compute_displacement(self) -> Array:

@@ -62,7 +62,9 @@ def _as_tasks(tasks: JacobianNode | Task | Iterable[Task | JacobianNode]) -> lis
     if isinstance(tasks, JacobianNode | Task):
         tasks = (tasks,)
     try:
-        given = list(tasks)
+        given = [] if isinstance(tasks, str) else list(tasks)
+        if isinstance(tasks, str):
+            raise TypeError
     except TypeError:
         raise ModelError(f"tasks: expected a node, a kido.ik.Task or a list of these, got {tasks!r}") from None
     if any(isinstance(t, Task) and not t.kind.for_positions for t in given):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.attributes import FixedAttributes
+from kido.errors import ModelError
 
 Array = NDArray[np.float64]
 Retraction = Callable[[Array, Array], Array]
@@ -33,7 +34,12 @@ def central_differences(
 
     Returns:
         (n,) for a function with one value, (m, n) for one with m values.
+
+    Raises:
+        ModelError: no function, or x is no array.
     """
+    if not callable(function) or not isinstance(x, np.ndarray):
+        raise ModelError(f"central differences: expected a function and an array, got {function!r} and {x!r}")
     columns = []
     dx = np.zeros(x.size)
     for i in range(x.size):

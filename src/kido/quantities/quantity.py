@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from textwrap import indent
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -117,6 +117,19 @@ POINT_ALONE = Arguments(
     "node, offset=ORIGIN", "chosen, x, y, z = place = state.place_of(node, offset)", "chosen, x, y, z", "place"
 )
 ORIGIN = (0.0, 0.0, 0.0)
+# How pure calls begin.
+_WORKSPACE = """
+try:
+    w = of.ready or of.current_state.prepare()
+except AttributeError:
+    refuse_source(of)
+"""
+_STATE = """
+try:
+    state = of.current_state
+except AttributeError:
+    refuse_source(of)
+"""
 
 
 @dataclass(eq=False)
@@ -231,7 +244,7 @@ def _registered(row: Quantity, scope: dict[str, Any], current: str, given: str, 
     guard = f"if positions is None:\n    return current({', '.join(['of', *row.needs])}{handed})\n"
     if len(row.needs) > 1:
         guard += f"if {' or '.join(f'{p} is None' for p in row.needs[1:])}:\n    refuse_part({', '.join(row.needs)})\n"
-    whole = scope | {"current": _whole_or_none(row), "refuse_part": _refuse_part}
+    whole = scope | {"current": _whole_or_none(row), "refuse_part": _refuse_part, "refuse_source": _refuse_source}
     row.given = _function(row.name, f"of, {parts}{optional}", guard + given, whole)
     row.current.__doc__ = row.given.__doc__ = row.read.__doc__ = row.text
     row.given.quantity = row
@@ -260,6 +273,15 @@ def fixed_result(result: Any) -> Any:
     return result
 
 
+def _refuse_source(of: Any) -> NoReturn:
+    """For a handler of AttributeError: nothing that has a state."""
+    from kido.errors import ModelError
+
+    if hasattr(of, "current_state"):
+        raise  # noqa: PLE0704  (from within)
+    raise ModelError(f"expected a kido.Skeleton or a State to compute a quantity of, got {of!r}")
+
+
 def _refuse_part(*given: Any) -> None:
     from kido.errors import StateError
 
@@ -271,6 +293,8 @@ def _whole_or_none(row: Quantity) -> Callable[..., Any]:
     number, call = len(row.needs), row.current
 
     def current(of: Any, *values: Any) -> Any:
+        if not hasattr(of, "current_state"):
+            _refuse_source(of)
         if any(value is not None for value in values[:number]):
             _refuse_part(*values[:number])
         return call(of, *values[number:])
@@ -343,9 +367,7 @@ w = state.settled or state.settle()
 {f"{' = '.join(parts)} = None" if finish else ""}{share}
 {ending}"""
     late = of.prepare.replace("state.", "of.current_state.")
-    pure = f"""
-w = of.ready or of.current_state.prepare()
-{late}
+    pure = f"""{_WORKSPACE}{late}
 out = empty({room.replace("state.", "of.current_state.")})
 try:
     status = GIVEN.call(w.tree, w.data, {of.first}, {", ".join(parts)}, out)
@@ -392,9 +414,7 @@ if kept.stamp != state.stamps[{_STAMPS[parts]}]:
     kept.stamp = state.stamps[{_STAMPS[parts]}]
     kept.count += 1{share}
 return kept.value"""
-    pure = f"""
-w = of.ready or of.current_state.prepare()
-{of.prepare.replace("state.", "of.current_state.")}
+    pure = f"""{_WORKSPACE}{of.prepare.replace("state.", "of.current_state.")}
 try:
     value = GIVEN.call(w.tree, w.data, {of.first}, {", ".join(parts)})
 except REFUSALS:
@@ -410,9 +430,7 @@ def pure_text(entry_first: str, parts: tuple[str, ...], room: str, prepare: str,
     """Body of a call of an entry that takes a state: (tree, data, *first, *state, out)."""
     first = f"{entry_first}, " if entry_first else ""
     tuple_text = f"({entry_first},)" if entry_first else "()"
-    return f"""
-w = of.ready or of.current_state.prepare()
-{prepare.replace("state.", "of.current_state.")}
+    return f"""{_WORKSPACE}{prepare.replace("state.", "of.current_state.")}
 out = {room}
 try:
     status = GIVEN.call(w.tree, w.data, {first}{", ".join(parts)}, out)
@@ -521,7 +539,7 @@ if kept.stamp != state.stamps[{_STAMPS[needs]}]:
     kept.stamp = state.stamps[{_STAMPS[needs]}]
     kept.count += 1
 return tuple(x.copy() for x in kept.value) if type(kept.value) is tuple else kept.value.copy()"""
-        given = f"return FUNCTION(of.current_state.at({', '.join(f'{p}={p}' for p in needs)}){handed})"
+        given = f"{_STATE}return FUNCTION(state.at({', '.join(f'{p}={p}' for p in needs)}){handed})"
         row = Quantity(name, inspect.cleandoc(function.__doc__ or ""), needs, arguments.signature, shape, **facts)
         row.is_property = is_property
         return _registered(row, names, held, given, arguments)
@@ -542,10 +560,13 @@ def verb(
     fail: Any = None,
 ) -> Any:
     """A method that is pure by name: an entry (tree, data, *first, *state, out) at a state that is always given."""
-    names = {"GIVEN": entry, "empty": np.empty, "REFUSALS": REFUSALS, "REFUSED": REFUSED, "fail": fail}
+    names = {
+        "GIVEN": entry, "empty": np.empty, "REFUSALS": REFUSALS, "REFUSED": REFUSED, "fail": fail,
+        "refuse_source": _refuse_source,
+    }  # fmt: skip
     failing = "fail(state, status)" if fail else "pass"
     text = pure_text(first, parts, f"empty({room})", prepare, failing, finish)
-    function = _function(name, f"of, {', '.join(parts)}", text, names)
+    function = _function(name, f"of, {', '.join(f'{part}=None' for part in parts)}", text, names)
     function.__doc__ = inspect.cleandoc(doc)
     return function
 

@@ -10,9 +10,11 @@ from kido.skeleton import Skeleton
 class Owner(Protocol):
     """A world, seen from its parts; see `World`."""
 
-    name: str
     version: int
     pushes: Any
+
+    @property
+    def name(self) -> str: ...
 
     @property
     def time_step(self) -> float: ...

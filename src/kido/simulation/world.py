@@ -56,6 +56,7 @@ from kido.simulation.world_struct import REPORT
 from kido.skeleton import BodyNode, Skeleton, WeldJoint
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.joints.actuator import followed_dofs
+from kido.skeleton.naming import checked_name
 from kido.skeleton.state.loads import force_row
 from kido.solvers import DefaultSolver, IslandProblem, Solver, as_solver
 
@@ -84,8 +85,6 @@ class World(WorldOptions, Carrier):
         ArgumentError: an unknown setting.
     """
 
-    name: str
-
     def __init__(
         self,
         name: str = "world",
@@ -102,7 +101,7 @@ class World(WorldOptions, Carrier):
     ):
         super().__init__()
         check_options(self, settings, SETTINGS)
-        self.name = name
+        self._name = checked_name(name, "world")
         self.uri: str | None = None
         self.options = StepOptions(
             as_vector(gravity, f"world {name!r}: gravity"),
@@ -130,6 +129,15 @@ class World(WorldOptions, Carrier):
         if contact_surface_handler is not None:
             self.contact_surface_handler = contact_surface_handler
         self.threads = threads
+
+    @property
+    def name(self) -> str:
+        """For messages and recordings."""
+        return self._name
+
+    @name.setter
+    def name(self, value: str) -> None:
+        self._name = checked_name(value, f"world {self._name!r}")
 
     # Contents ----------------------------------------------------------------------------------------------
 
@@ -171,8 +179,8 @@ class World(WorldOptions, Carrier):
             raise ModelError(
                 f"skeleton {skeleton.name!r} is in world {skeleton.host.name!r} already; add a clone() instead"
             )
+        wanted = skeleton.name if name is None else checked_name(name, f"world {self.name!r}: add_skeleton")
         followed_dofs(skeleton)
-        wanted = name or skeleton.name
         taken = set(map(attrgetter("name"), self._skeletons))  # of thousands: half the time of a comprehension
         unique, number = wanted, 1
         while unique in taken:

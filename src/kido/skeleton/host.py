@@ -16,8 +16,17 @@ if TYPE_CHECKING:
 class Host(Protocol):
     """A world, seen from a skeleton in it."""
 
-    name: str
     version: int
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        ...
+
+    @property
+    def skeletons(self) -> tuple[Skeleton, ...]:
+        """All that are in it."""
+        ...
 
     @property
     def gravity(self) -> NDArray[np.float64]:

@@ -26,6 +26,7 @@ from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
 from kido.skeleton.joints.joint import Joint, put_under
 from kido.skeleton.joints.loop_joint import LoopJoint
 from kido.skeleton.joints.types import FreeJoint
+from kido.skeleton.naming import checked_name
 from kido.skeleton.nodes.end_effector import centroid, horizontal_axes, support_polygon
 from kido.skeleton.nodes.node import Node
 from kido.skeleton.nodes.shape_node import ShapeNode
@@ -55,10 +56,9 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
     whose numbers and results are its own properties; `new_state()` makes others.
 
     Args:
-        name: its name in a world.
+        name: its name, unique in a world.
 
     Attributes:
-        name: its name in a world.
         uri: the file it was read from, if it was.
         warnings: what its file has that was left out, in words.
 
@@ -70,7 +70,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
     """
 
     def __init__(self, name: str = "skeleton"):
-        self.name = name
+        self._name = checked_name(name, "skeleton")
         self.uri: str | None = None
         self.warnings: list[str] = []
         self.version = self.structure_version = 0  # counts all changes; and when bodies, joints or coordinates changed
@@ -85,6 +85,18 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         self._can_sleep = True
         self.host: Host | None = None
         self._start_states()
+
+    @property
+    def name(self) -> str:
+        """Its name, unique in a world."""
+        return self._name
+
+    @name.setter
+    def name(self, value: str) -> None:
+        checked_name(value, f"skeleton {self._name!r}")
+        if self.host is not None and any(s is not self and s.name == value for s in self.host.skeletons):
+            raise ModelError(f"skeleton {self._name!r}: name: {value!r} is already used in world {self.host.name!r}")
+        self._name = value
 
     # States ----------------------------------------------------------------------------------------------
 

@@ -110,6 +110,9 @@ class SceneView:
         show: layers shown at first, of ``LAYERS``.
         poses: positions (nb, 3) and wxyz (nb, 4) to start with; the model's own if None.
 
+    Raises:
+        NameLookupError: there is no such layer.
+
     Attributes:
         bodies: all bodies, in the order of the pose arrays.
         extent: size of the model [m].
@@ -125,6 +128,9 @@ class SceneView:
         show: tuple[str, ...] = ("model", "ground", "contacts"),
         poses: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> None:
+        for layer in show:
+            if layer not in LAYERS:
+                raise NameLookupError("layer to show", layer, LAYERS)
         self.server = server
         self.model = model
         self.up = up_axis(model)

@@ -20,7 +20,7 @@ from kido.skeleton.body_node import BodyNode
 from kido.skeleton.groups.quantities import GroupQuantities, form
 from kido.skeleton.joints.coordinates import DOF_PROPERTIES, MEANINGS, SYMMETRIC_LIMITS
 from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
-from kido.skeleton.joints.joint import Joint
+from kido.skeleton.joints.joint import Joint, write_properties
 from kido.skeleton.nodes.node import JacobianNode
 
 if TYPE_CHECKING:
@@ -273,18 +273,12 @@ class Group(GroupQuantities, FixedAttributes):
         except (TypeError, ValueError):
             raise ModelError(f"group {self.name!r}: {key}: expected one number or {len(dofs)}, got {value!r}") from None
         joints = {id(dof.joint): dof.joint for dof in dofs}
-        before = {which: dict(joint._properties) for which, joint in joints.items()}
         new: dict[int, dict[int, float]] = {which: {} for which in joints}
         for dof, number in zip(dofs, array.tolist(), strict=True):
             new[id(dof.joint)][dof.index_in_joint] = number
-        try:
-            for which, joint in joints.items():
-                joint.set_property(key, new[which])
-        except ModelError:
-            for which, joint in joints.items():
-                joint._properties = before[which]
-                joint._changed()
-            raise
+        checked = [(joint, joint.checked_property(key, new[which])) for which, joint in joints.items()]
+        for joint, values in checked:
+            write_properties(joint, values)
 
     def get_property(self, key: str) -> Array:
         """A property of its coordinates, such as "damping" (a copy); `Joint` lists them.

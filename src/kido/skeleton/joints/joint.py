@@ -30,7 +30,7 @@ from kido.skeleton.joints.coordinates import (
 )
 from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom, name_with_joint, own_name
 from kido.skeleton.joints.joint_motion import JointMotion
-from kido.skeleton.naming import candidates
+from kido.skeleton.naming import candidates, checked_name
 
 if TYPE_CHECKING:
     from kido.joints.trace import Tape
@@ -176,7 +176,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
     def name(self, value: str) -> None:
         if self._body is not None:
             self._body.skeleton.parts.rename_joint(self, value)
-        self._name = value
+        self._name = checked_name(value, f"joint {self._name!r}")
 
     @property
     def skeleton(self) -> Skeleton | None:
@@ -240,6 +240,11 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
             value: one number for all coordinates, one for each, or a dictionary of those of some by number in the
                 joint: the others keep every bit.
         """
+        self._properties |= self.checked_property(key, value)
+        self._changed()
+
+    def checked_property(self, key: str, value: ArrayLike | Mapping[int, Any]) -> dict[str, NDArray[np.float64]]:
+        """What `set_property` would write, by name of the property; nothing is changed."""
         values: Any = value
         if isinstance(value, Mapping):
             values = self.get_property(key).tolist()
@@ -253,8 +258,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
             others = [k for k in range(self.num_dofs) if k not in value]
             for name, array in changed.items():
                 array[others] = self._properties[name][others]
-        self._properties |= changed
-        self._changed()
+        return changed
 
     def get_property(self, key: str) -> NDArray[np.float64]:
         """A property of all coordinates (a copy)."""
