@@ -37,7 +37,11 @@ SKELETON = [
     ("robot.positions = None", StateError, "positions: expected 3 numbers, got None"),
     ("robot.positions = {'elbow': 0.3}", StateError, "positions: expected 3 numbers"),
     ("robot.positions = q + 1j", StateError, "positions: expected 3 numbers"),
-    ("robot.set_positions([0.1], ['wrist'])", NameLookupError, "no .*'wrist'.* expected one of: shoulder, elbow, slide"),
+    (
+        "robot.set_positions([0.1], ['wrist'])",
+        NameLookupError,
+        "no .*'wrist'.* expected one of: shoulder, elbow, slide",
+    ),
     ("robot.set_positions([0.1], 7)", NameLookupError, "7"),
     ("robot.set_positions([0.1, 0.2], ['elbow'])", StateError, "positions: expected 1 numbers"),
     ("robot.set_positions([0.1, 0.2], ['elbow', 'elbow'])", StateError, "elbow"),

@@ -166,16 +166,24 @@ VIEWER = [
     ("kido.viewer.Viewer(world, show=('modle',))", KidoError, "modle"),
     ("kido.viewer.Viewer(world, fps=0)", KidoError, "fps"),
     ("kido.viewer.export_html(world, None, folder / 'a.html', fp=3)", Args, "did you mean fps"),
-    ("kido.viewer.export_html('arm', None, folder / 'a.html')", KidoError, "a kido.World or a kido.Skeleton, not 'str'"),
+    (
+        "kido.viewer.export_html('arm', None, folder / 'a.html')",
+        KidoError,
+        "a kido.World or a kido.Skeleton, not 'str'",
+    ),
     ("kido.viewer.export_html(world, None, folder / 'none' / 'a.html')", KidoError, "none"),
     ("kido.viewer.screenshot_html(folder / 'none.html', folder / 'a.png')", KidoError, "none.html"),
     ("kido.viewer.TrajectorySampler(world, fps=-1)", KidoError, "fps"),
-    ("kido.viewer.Trajectory.from_positions(robot, [0.0], [[0.0]])", StateError, r"Positions over time have shape \(1, 1\); expected \(1, 3\)"),
+    (
+        "kido.viewer.Trajectory.from_positions(robot, [0.0], [[0.0]])",
+        StateError,
+        r"Positions over time have shape \(1, 1\); expected \(1, 3\)",
+    ),
     ("kido.viewer.CameraPose(positon=(0, 0, 1))", Args, "did you mean position"),
 ]
 
 COMMANDS = [  # of the program
-    ("simulate", "no model"),
+    ("simulate", "nothing to simulate"),
     ("simulate arm8", "arm7"),
     ("simulate no_such.urdf", "no_such.urdf"),
     ("simulate arm7 --dt 0", "dt"),

@@ -1,6 +1,5 @@
 """Mistakes with what moves: worlds, constraints, solvers, collision, dynamics, batches, integrators."""
 
-
 from kido import ArgumentError as Args
 from kido import KidoError, ModelError, NameLookupError, ReadOnlyError, StateError
 from kido import UnknownAttributeError as Unknown
@@ -126,7 +125,11 @@ COLLISION = [
     ("kido.collision.CollisionOption(max_contact=5)", Args, "did you mean one of: max_contacts"),
     ("kido.collision.CollisionOption(max_contacts=-5)", KidoError, "max_contacts"),
     ("kido.collision.CollisionOption().margin = 1.0", ReadOnlyError, "margin cannot be set"),
-    ("kido.collision.KidoCollisionDetector().create_group('arm')", ModelError, "expected a skeleton, body, shape node, .* got str"),
+    (
+        "kido.collision.KidoCollisionDetector().create_group('arm')",
+        ModelError,
+        "expected a skeleton, body, shape node, .* got str",
+    ),
     ("kido.collision.collide(box, X, 'box', X)", KidoError, "shape"),
     ("kido.collision.collide(box, X, box, X * nan)", KidoError, "finite"),
     ("kido.collision.collide(box, X, box, X, margin=-1)", KidoError, "margin"),
