@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,19 +11,20 @@ from kido.errors import ReadOnlyError
 
 
 class ReadOnlyArray(np.ndarray):
-    """What an attribute that can be set gives: an array that is not written to, and says how to set the attribute.
+    """What an attribute gives: an array that is not written to, and says how to set the attribute if it can be.
 
     Operations on it give ordinary arrays, and so does `copy()`; `robot.positions += 0.1` sets the attribute.
     """
 
     __slots__ = ()
-    attribute = "the attribute"
+    attribute = ""  # that is set by assigning a whole array; "": a result, which is not set
     example = ""  # of how else it may be set
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        how = f"assign a whole array to {self.attribute}" + (f", or use {self.example}" if self.example else "")
+        how = f"; assign a whole array to {self.attribute}" if self.attribute else ""
+        how += f", or use {self.example}" if self.example else ""
         raise ReadOnlyError(
-            f"{self.attribute}: this array is a copy, and writing to it would change nothing; {how}; "
+            f"{self.attribute or 'result'}: this array is a copy, and writing to it would change nothing{how}; "
             "copy() gives an array of your own"
         )
 
@@ -81,7 +82,7 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"
 
 
 def settable(attribute: str, example: str = "") -> type[ReadOnlyArray]:
-    """The type of arrays that an attribute gives, for `kido.jit.read_only_copy`.
+    """The type of arrays that an attribute gives.
 
     Args:
         attribute: its name.
@@ -90,7 +91,16 @@ def settable(attribute: str, example: str = "") -> type[ReadOnlyArray]:
     return type("ReadOnlyArray", (ReadOnlyArray,), {"__slots__": (), "attribute": attribute, "example": example})
 
 
-def fixed(array: NDArray[Any]) -> Any:
-    """An array itself, no more to be written to."""
-    array.flags.writeable = False
-    return array
+A = TypeVar("A", bound=ReadOnlyArray)
+
+
+def read_only_copy(kind: type[A], array: NDArray[Any]) -> A:
+    """A copy of an array, of a type."""
+    return fixed(np.array(array, subok=False), kind)
+
+
+def fixed(array: NDArray[Any], kind: type[A] = ReadOnlyArray) -> A:
+    """The numbers of an array, not to be written to by it."""
+    result = array.view(kind)
+    result.setflags(False)
+    return result

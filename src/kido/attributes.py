@@ -1,8 +1,7 @@
 """What attributes may be set and what arguments given: all else is refused, with the names that are like it.
 
 `FixedAttributes` is the base of classes whose objects take no attributes that they do not have; `dataclass` makes
-dataclasses that refuse alike; `named_arguments` is for functions. Where machine code can be made, `kido.jit` replaces
-`FixedAttributes.__setattr__` by one that costs nothing.
+dataclasses that refuse alike; `named_arguments` is for functions.
 """
 
 from __future__ import annotations
@@ -41,13 +40,15 @@ class FixedAttributes:
     their instances take any attribute.
     """
 
-    _settable: ClassVar[frozenset[str]] = frozenset()  # attributes of instances
+    _settable: ClassVar[frozenset[str]] = frozenset()  # attributes of instances, as annotated
+    _known: ClassVar[set[str]] = set()  # those that were found to be settable, and private ones
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if _is_own(cls.__module__):
             kinds = {name: str(kind) for base in cls.__mro__ for name, kind in get_annotations(base).items()}
             cls._settable = frozenset(name for name, kind in kinds.items() if not kind.startswith("ClassVar"))
+            cls._known = set(cls._settable)
             if "__init__" in vars(cls):
                 cls.__init__ = named_arguments(cls.__init__)
         else:
@@ -57,13 +58,15 @@ class FixedAttributes:
 
     if not TYPE_CHECKING:  # to type checkers, a class that has these takes any attribute
 
-        def __setattr__(self, name, value):
-            static = getattr_static(type(self), name, None)
-            if not (hasattr(type(static), "__set__") or name in self._settable or name[:1] == "_"):
-                refuse(self, name, value, 2)
-                return
+        def __setattr__(self, name, value, _set=object.__setattr__):
+            if name not in self._known:
+                kind = type(self)
+                if name[:1] != "_" and not hasattr(type(getattr_static(kind, name, None)), "__set__"):
+                    refuse(self, name, value, 2)
+                    return
+                kind._known.add(name)
             try:
-                object.__setattr__(self, name, value)
+                _set(self, name, value)
             except AttributeError:
                 refuse(self, name, value, 2)
                 raise

@@ -29,7 +29,7 @@ IK = [
     ("ik.error_method.tolerence = 1e-3", Unknown, "did you mean tolerance"),
     ("ik.error_method.tolerance = -1", ModelError, "tolerance"),
     ("ik.error_method.angular_bounds = -1", ModelError, "angular_bounds"),
-    ("ik.error_method.angular_bounds[0][0] = 1", ValueError, "read-only"),
+    ("ik.error_method.angular_bounds[0][0] = 1", ReadOnlyError, "result: this array is a copy"),
     ("ik.error_method.error_weights = [1, 2]", ModelError, "error_weights"),
     ("ik.gradient_method.damping = 0", ModelError, "damping"),
     ("ik.gradient_method.dampng = 0.1", Unknown, "did you mean damping"),
@@ -124,7 +124,7 @@ OPTIMIZATION = [
     ("O.SqpSolver(hessian='exact')", NameLookupError, "no kind of Hessian 'exact'"),
     ("O.QuadraticProgram(np.eye(2), np.zeros(3))", ModelError, "g"),
     ("O.QuadraticProgram([[1, 2], [0, 1]], np.zeros(2))", ModelError, "H: expected a symmetric matrix"),
-    ("O.QuadraticProgram(np.eye(2), np.zeros(2)).H[0, 0] = 2.0", ValueError, "read-only"),
+    ("O.QuadraticProgram(np.eye(2), np.zeros(2)).H[0, 0] = 2.0", ReadOnlyError, "result: this array is a copy"),
     ("O.central_differences('f', np.zeros(2))", KidoError, "function"),
     ("O.certify(problem, [0.0])", KidoError, "2"),
 ]

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kido.arrays import settable
+from kido.arrays import read_only_copy, settable
 from kido.constraints.constraint import Constraint, bound, not_negative, read_only
 from kido.constraints.loop_schema import BOUNDED_ROW, ELIMINATED, LENGTH, SCREW_TRAVEL, SHIFT, SPRING
 from kido.errors import ModelError
-from kido.jit import read_only_copy
 from kido.joints import JointKind
 from kido.math.transform import as_transform, as_unit_vector, inverse_transform
 from kido.skeleton import BodyNode, Joint
+from kido.turns import in_turn
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
@@ -173,10 +173,12 @@ class BodyConstraint(Constraint):
         return read_only_copy(_FRAME_A, self._frame_a)
 
     @frame_a.setter
+    @in_turn
     def frame_a(self, value: Any) -> None:
         self._frame_a = as_transform(value, f"constraint {self.name!r}: frame_a")
         self.changed()
 
+    @in_turn
     def restore_frames(self, frame_a: ArrayLike, frame_b: ArrayLike) -> None:
         """Put back what `frame_a` and `frame_b` gave (4, 4), to the bit: they are not made orthonormal again."""
         self._frame_a, self._frame_b = np.array(frame_a, dtype=float), np.array(frame_b, dtype=float)
@@ -188,6 +190,7 @@ class BodyConstraint(Constraint):
         return read_only_copy(_FRAME_B, self._frame_b)
 
     @frame_b.setter
+    @in_turn
     def frame_b(self, value: Any) -> None:
         self._frame_b = as_transform(value, f"constraint {self.name!r}: frame_b")
         self.changed()

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kido.arrays import settable
+from kido.arrays import read_only_copy, settable
 from kido.errors import ModelError
 from kido.ik.part import Part
-from kido.jit import read_only_copy
 from kido.math.transform import as_numbers, number_or_nan
 
 Array = NDArray[np.float64]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy import empty
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import ReadOnlyArray, read_only_copy
 from kido.attributes import FixedAttributes
 from kido.errors import ModelError, StateError
 from kido.ik.coupling import coupling_of
@@ -21,13 +22,14 @@ from kido.ik.tasks import Task
 from kido.ik.tasks.callback import raise_failures
 from kido.ik.tasks.kind import skeleton_of
 from kido.ik.twins import copied_for
-from kido.jit import REFUSALS, read_only_copy
+from kido.jit import REFUSALS
 from kido.math.transform import as_numbers, as_transform
 from kido.skeleton import Skeleton
 from kido.skeleton.frames.frame import Frame
 from kido.skeleton.nodes.node import JacobianNode
 from kido.skeleton.state.subsets import Dofs, indices_of
 from kido.skeleton.state.workspace import Workspace
+from kido.turns import Turn, in_turn
 
 Array = NDArray[np.float64]
 
@@ -91,7 +93,7 @@ class IkSolver(FixedAttributes):
     tasks is the one that takes the fewest steps.
 
     All of it is one call of compiled code. The skeleton's own state is not changed. The same arguments give the same
-    result, to the bit.
+    result, to the bit. Threads that call one solver wait for each other.
 
     Angles whose limits leave room for a full turn are free to turn while searching, and end within their limits, as
     close to the start as full turns allow. Ball and free joints are moved on their manifolds, or, if their positions
@@ -141,7 +143,7 @@ class IkSolver(FixedAttributes):
         samples: int = 1024,
         seed: int = 0,
     ):
-        self._tasks = _as_tasks(tasks)
+        self._tasks, self.turn = _as_tasks(tasks), Turn()
         self._skeleton = _checked_skeleton(skeleton_of(self._tasks) if skeleton is None else skeleton)
         self._dofs = dofs
         self._settings = Settings(attempts, iterations, max_iterations, time_limit, samples, seed)
@@ -163,7 +165,7 @@ class IkSolver(FixedAttributes):
     @property
     def dofs(self) -> NDArray[np.int64]:
         """Indices of the active coordinates (a copy)."""
-        return read_only_copy(np.ndarray, self._current().dofs)
+        return read_only_copy(ReadOnlyArray, self._current().dofs)
 
     def clone(self, skeleton: Skeleton | None = None) -> Self:
         """A copy for the same skeleton or for a copy of it, such as another thread has; frames elsewhere are shared.
@@ -183,6 +185,7 @@ class IkSolver(FixedAttributes):
 
     # Arrays ----------------------------------------------------------------------------------------------------
 
+    @in_turn
     def _current(self) -> SearchArrays:
         """The arrays, made anew if the skeleton or a node has changed."""
         skeleton = self._skeleton
@@ -228,26 +231,27 @@ class IkSolver(FixedAttributes):
         """
         skeleton = self._skeleton
         state = skeleton.current_state
-        held = state.settled or state.settle()
-        a = self._arrays
-        if a is None or a.is_outdated(skeleton):
-            a = self._current()
-        if target is None:
-            X = a.follow_targets(skeleton)
-        else:
-            X = target
-            try:
-                if X.shape != a.shape:
-                    X = X.reshape(a.shape)
-            except (AttributeError, ValueError):
-                X = self._checked_targets(target)
-        found = self._solved(a, held, X, target, start)
-        if not a.is_complete and not found:  # the table of sampled positions is made when it is needed
-            self._arrays = a = a.completed()
+        with self.turn:
+            held = state.settled or state.settle()
+            a = self._arrays
+            if a is None or a.is_outdated(skeleton):
+                a = self._current()
             if target is None:
-                a.follow_targets(skeleton)
+                X = a.follow_targets(skeleton)
+            else:
+                X = target
+                try:
+                    if X.shape != a.shape:
+                        X = X.reshape(a.shape)
+                except (AttributeError, ValueError):
+                    X = self._checked_targets(target)
             found = self._solved(a, held, X, target, start)
-        return found
+            if not a.is_complete and not found:  # the table of sampled positions is made when it is needed
+                self._arrays = a = a.completed()
+                if target is None:
+                    a.follow_targets(skeleton)
+                found = self._solved(a, held, X, target, start)
+            return found
 
     def _solved(self, a: SearchArrays, held: Workspace, X: Array, target: Any, start: ArrayLike | None) -> IkResult:
         out = empty(a.result)
@@ -268,6 +272,7 @@ class IkSolver(FixedAttributes):
             raise_failures(a.callbacks)
         return IkResult(out[0], a.dofs_of_skeleton)
 
+    @in_turn
     def solve_batch(
         self, targets: ArrayLike | None = None, starts: ArrayLike | None = None, threads: int | None = None
     ) -> IkResult:

@@ -20,7 +20,6 @@ from kido.jit.compile import (
     lanes_view,
     view,
 )
-from kido.jit.objects import read_only_copy
 from kido.jit.primitives import all_positive, floor, fma, rint, where_positive
 from kido.jit.struct import Struct, floats, integer, integers, number, reference, stage
 from kido.jit.warmup import prepare, warmup
@@ -47,7 +46,6 @@ __all__ = [
     "lanes_view",
     "number",
     "prepare",
-    "read_only_copy",
     "reference",
     "rint",
     "stage",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import LinAlgError
+import scipy
 
 from kido.attributes import dataclass
 from kido.errors import ModelError
@@ -140,7 +140,7 @@ class _Run:
         while damping < 1e16 * top:
             try:
                 step = self._step(system, gradient, damping)
-            except LinAlgError:
+            except scipy.linalg.LinAlgError:
                 damping = max(10.0 * damping, 1e-15 * top)
                 continue
             promise = -float(gradient @ step) - 0.5 * float(step @ system.times(step))

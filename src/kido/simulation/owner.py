@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from kido.skeleton import Skeleton
+from kido.turns import Turn
 
 
 class Owner(Protocol):
@@ -12,6 +13,7 @@ class Owner(Protocol):
 
     version: int
     pushes: Any
+    turn: Turn
 
     @property
     def name(self) -> str: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import logging
 import math
 import queue
@@ -14,6 +15,7 @@ from kido.errors import KidoError, MissingExtraError
 from kido.math.transform import number_or_nan
 from kido.viewer.model import Model
 from kido.viewer.scene import SceneView
+from kido.viewer.webpage import Webpage, page_title
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = 8080
@@ -95,6 +97,7 @@ class Page(FixedAttributes):
     Attributes:
         model: World or Skeleton.
         server: viser's.
+        webpage: what runs in the page.
         view: the model in the scene.
         is_world: whether there are contacts to be shown.
         fps: frames per second.
@@ -110,7 +113,9 @@ class Page(FixedAttributes):
             raise ViewerError(f"port: expected a whole number or None, got {port!r}")
         self.model = model
         self.fps = float(fps)
-        self.server: Any = start_server(port, title=f"KIDO · {getattr(model, 'name', None) or title}")
+        name = getattr(model, "name", None) or title
+        self.server: Any = start_server(port, title=page_title(name))
+        self.webpage = Webpage(self.server, name)
         self._posted: queue.SimpleQueue[Callable[[], Any]] = queue.SimpleQueue()
         self._closed = False
 
@@ -149,6 +154,16 @@ class Page(FixedAttributes):
             self.end()
             stop_server(self.server)
 
+    def iframe(self, height: int = 500) -> str:
+        """HTML that shows the page in another one, ``height`` pixels high; notebooks show a viewer so."""
+        return (
+            f'<iframe src="{self.url}" style="width:100%;height:{int(height)}px;border:1px solid #ccc" '
+            f'title="{html.escape(self.webpage.title)}"></iframe>'
+        )
+
+    def _repr_html_(self) -> str:
+        return self.iframe()
+
     def end(self) -> None:
         """What has to end before the server does."""
 
@@ -172,11 +187,14 @@ class LivePage(Protocol):
     follower: Any
     pusher: Any
     targets: list[Any]
-    joint_panels: list[Any]
+
+    @property
+    def joint_panels(self) -> list[Any]: ...
 
     @property
     def real_time_factor(self) -> float: ...
     def post(self, action: Callable[[], Any]) -> None: ...
+    def hold_still(self) -> None: ...
     def add_key(self, key: str, f: Callable[[], Any], label: str | None = None) -> Any: ...
     def add_frame_callback(self, f: Callable[[Any], Any]) -> Callable[[], None]: ...
     def toggle_pause(self) -> None: ...

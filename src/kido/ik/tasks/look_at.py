@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kido.arrays import settable
+from kido.arrays import read_only_copy, settable
 from kido.errors import ModelError
 from kido.ik.engine.residuals import NOTHING_TURNS, add_columns, placed, transpose
 from kido.ik.engine.tasks import CONE_ROW, EQUATION, TASKS, UNUSED_ROW
 from kido.ik.error_method import DEFAULT_TOLERANCE, Array, BoundedError
 from kido.ik.tasks import Task
 from kido.ik.tasks.kind import TaskKind, constructor
-from kido.jit import kernel, read_only_copy
+from kido.jit import kernel
 from kido.math.elementary import arctan2
 from kido.math.so3 import TINY2, compose, cross, rotate, rotate_inverse
 from kido.math.transform import as_unit_vector, number_or_nan

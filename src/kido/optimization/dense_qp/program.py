@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import ReadOnlyArray, read_only_copy
 from kido.attributes import FixedAttributes, dataclass
 from kido.errors import ModelError
-from kido.jit import read_only_copy
 from kido.math.transform import as_numbers
 from kido.optimization.dense_qp.arrays import AT_UPPER, INFEASIBLE, NOT_CONVEX, QP_SOLVED, QUADRATIC, sizes
 from kido.optimization.dense_qp.dual import solve
 from kido.optimization.solution import largest
+from kido.reprs import brief
+from kido.turns import Turn, in_turn
 
 Array = NDArray[np.float64]
 _WORDS = {INFEASIBLE: "infeasible", NOT_CONVEX: "not convex"}
@@ -41,6 +43,8 @@ class QuadraticOptimum:
     iterations: int
     conflict: list[int]
 
+    __repr__ = brief
+
     @property
     def solved(self) -> bool:
         """Whether x is the minimum."""
@@ -66,7 +70,7 @@ class QuadraticOptimum:
 
 
 def _array(name: str, doc: str) -> Any:
-    return property(lambda self: read_only_copy(np.ndarray, getattr(self._c, name)), doc=doc)
+    return property(lambda self: read_only_copy(ReadOnlyArray, getattr(self._c, name)), doc=doc)
 
 
 class QuadraticProgram(FixedAttributes):
@@ -76,7 +80,7 @@ class QuadraticProgram(FixedAttributes):
 
     Rows with equal bounds are equations. It is solved in compiled code by the dual method of Goldfarb and Idnani: exact
     to rounding, in a number of steps that is about that of the active constraints. Solved again, after vectors were
-    changed by `update`, it starts from the constraints that were active.
+    changed by `update`, it starts from the constraints that were active. Threads that call it wait for each other.
 
     Args:
         H: (n, n) symmetric and positive definite.
@@ -103,6 +107,7 @@ class QuadraticProgram(FixedAttributes):
         upper: ArrayLike = np.inf,
         tolerance: float = 1e-10,
     ):
+        self.turn = Turn()
         hessian = _matrix(H, "H")
         n = len(hessian)
         rows = np.zeros((0, n)) if A is None else _matrix(A, "A")
@@ -124,18 +129,19 @@ class QuadraticProgram(FixedAttributes):
     g = _array("g", "(n,) vector of the objective (a copy).")
     A = _array("A", "(m, n) rows of constraints (a copy).")
     lower = property(
-        lambda self: read_only_copy(np.ndarray, self._c.lower), doc="(n,) lower bounds of variables (a copy)."
+        lambda self: read_only_copy(ReadOnlyArray, self._c.lower), doc="(n,) lower bounds of variables (a copy)."
     )
     upper = property(
-        lambda self: read_only_copy(np.ndarray, self._c.upper), doc="(n,) upper bounds of variables (a copy)."
+        lambda self: read_only_copy(ReadOnlyArray, self._c.upper), doc="(n,) upper bounds of variables (a copy)."
     )
     row_lower = property(
-        lambda self: read_only_copy(np.ndarray, self._c.row_lower), doc="(m,) lower bounds of rows (a copy)."
+        lambda self: read_only_copy(ReadOnlyArray, self._c.row_lower), doc="(m,) lower bounds of rows (a copy)."
     )
     row_upper = property(
-        lambda self: read_only_copy(np.ndarray, self._c.row_upper), doc="(m,) upper bounds of rows (a copy)."
+        lambda self: read_only_copy(ReadOnlyArray, self._c.row_upper), doc="(m,) upper bounds of rows (a copy)."
     )
 
+    @in_turn
     def update(
         self,
         g: ArrayLike | None = None,
@@ -166,6 +172,7 @@ class QuadraticProgram(FixedAttributes):
         for name, numbers in taken.items():
             getattr(self._c, name)[:] = numbers
 
+    @in_turn
     def solve(self) -> QuadraticOptimum:
         """The minimum, or why there is none."""
         c, n = self._c, self.num_variables

@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kido.arrays import fixed
+from kido.arrays import ReadOnlyArray, fixed, read_only_copy
 from kido.attributes import FixedAttributes
 from kido.errors import ModelError
-from kido.jit import read_only_copy
 from kido.kernels import frames as kernels
 from kido.math.transform import as_transform, as_vector
 from kido.quantities.quantity import ORIGIN
@@ -292,7 +291,7 @@ class Frame(FixedAttributes, ABC):
     @property
     def world_transform(self) -> Array:
         """Pose in the world, 4x4 (a copy)."""
-        return read_only_copy(np.ndarray, self._up_to(POSE)[POSE])
+        return read_only_copy(ReadOnlyArray, self._up_to(POSE)[POSE])
 
     def transform(self, with_respect_to: Frame | None = None, in_coordinates_of: Frame | None = None) -> Array:
         """Pose in another frame, 4x4.
@@ -315,7 +314,7 @@ class Frame(FixedAttributes, ABC):
     @property
     def spatial_velocity(self) -> Array:
         """[angular; linear] velocity of the origin relative to the world, world axes [rad/s, m/s] (a copy)."""
-        return read_only_copy(np.ndarray, self._up_to(TWIST)[TWIST])
+        return read_only_copy(ReadOnlyArray, self._up_to(TWIST)[TWIST])
 
     def compute_spatial_velocity(
         self, offset: ArrayLike = ORIGIN, relative_to: Frame | None = None, in_coordinates_of: Frame | None = None

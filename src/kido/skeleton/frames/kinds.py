@@ -8,9 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kido.arrays import fixed, settable
+from kido.arrays import ReadOnlyArray, fixed, read_only_copy, settable
 from kido.errors import ModelError
-from kido.jit import read_only_copy
 from kido.math.transform import as_transform, as_vector
 from kido.skeleton.frames.frame import POSE, Array, Frame, frame_or_world
 
@@ -122,7 +121,7 @@ class FixedFrame(Frame):
     @property
     def relative_transform(self) -> Array:
         """Pose in the parent frame, 4x4 (a copy)."""
-        return read_only_copy(np.ndarray, self._placed)
+        return read_only_copy(ReadOnlyArray, self._placed)
 
     @property
     def relative_spatial_velocity(self) -> Array:

@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kido.arrays import settable
+from kido.arrays import read_only_copy, settable
 from kido.attributes import FixedAttributes, check_options
 from kido.errors import ModelError
-from kido.jit import read_only_copy
 from kido.joints import ActuatorType, JointKind
 from kido.math.transform import as_flag, as_transform
 from kido.skeleton.aspects import Carrier
+from kido.skeleton.host import edits
 from kido.skeleton.joints.actuator import JointActuation, Mimic
 from kido.skeleton.joints.coordinates import (
     DOF_PROPERTIES,
     MEANINGS,
     SYMMETRIC_LIMITS,
+    ArrayProperty,
     CoordinateKind,
     ElementaryMotion,
     changed_properties,
@@ -46,7 +47,7 @@ _TRANSFORM_FROM_PARENT = settable("transform_from_parent")
 _TRANSFORM_FROM_CHILD = settable("transform_from_child")
 
 
-def _per_dof(key: str) -> Any:
+def _per_dof(key: str) -> ArrayProperty:
     kind = settable(key, f"set_property({key!r}, {{index: value}})")
 
     def read(self: Joint) -> NDArray[np.float64]:
@@ -55,7 +56,7 @@ def _per_dof(key: str) -> Any:
     def write(self: Joint, value: ArrayLike) -> None:
         self.set_property(key, value)
 
-    return property(read, write, doc=f"{MEANINGS[key]}. One number for each coordinate (a copy).")
+    return ArrayProperty(read, write, doc=f"{MEANINGS[key]}. One number for each coordinate (a copy).")
 
 
 def own_property(name: str, check: Callable[[Any, Any], Any], doc: str) -> Any:
@@ -67,6 +68,7 @@ def own_property(name: str, check: Callable[[Any, Any], Any], doc: str) -> Any:
         value = getattr(self, f"_{name}")
         return read_only_copy(kind, value) if isinstance(value, np.ndarray) else value
 
+    @edits
     def write(self: Joint, value: Any) -> None:
         setattr(self, f"_{name}", check(self.name, value))
         self._changed()
@@ -90,9 +92,9 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         mimic: what its coordinates follow (`Mimic`).
         **properties: for each of `position_lower_limit`, `position_upper_limit`, the same of `velocity`,
             `acceleration` and `force`, `damping`, `coulomb_friction`, `spring_stiffness`, `rest_position`,
-            `initial_position`, `initial_velocity`: one number for all coordinates, or one for each. Units are
-            metres, radians, newtons and seconds. `velocity_limit`, `acceleration_limit` and `force_limit` set a
-            lower limit and an upper one of the same size, and read as the largest size allowed.
+            `position_gain`, `velocity_gain`, `initial_position`, `initial_velocity`: one number for all coordinates, or
+            one for each. Units are metres, radians, newtons and seconds. `velocity_limit`, `acceleration_limit` and
+            `force_limit` set a lower limit and an upper one of the same size, and read as the largest size allowed.
 
     Attributes:
         dofs: its coordinates (`DegreeOfFreedom`), in order.
@@ -130,6 +132,8 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
     coulomb_friction = _per_dof("coulomb_friction")
     spring_stiffness = _per_dof("spring_stiffness")
     rest_position = _per_dof("rest_position")
+    position_gain = _per_dof("position_gain")
+    velocity_gain = _per_dof("velocity_gain")
     initial_position = _per_dof("initial_position")
     initial_velocity = _per_dof("initial_velocity")
 
@@ -173,6 +177,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         return self._name
 
     @name.setter
+    @edits
     def name(self, value: str) -> None:
         if self._body is not None:
             self._body.skeleton.parts.rename_joint(self, value)
@@ -210,6 +215,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         return read_only_copy(_TRANSFORM_FROM_PARENT, self._transform_from_parent)
 
     @transform_from_parent.setter
+    @edits
     def transform_from_parent(self, value: Any) -> None:
         self._transform_from_parent = as_transform(value, f"joint {self._name!r}: transform_from_parent")
         self._changed()
@@ -220,6 +226,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         return read_only_copy(_TRANSFORM_FROM_CHILD, self._transform_from_child)
 
     @transform_from_child.setter
+    @edits
     def transform_from_child(self, value: Any) -> None:
         self._transform_from_child = as_transform(value, f"joint {self._name!r}: transform_from_child")
         self._changed()
@@ -232,6 +239,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         """
         return {key: getattr(self, key) for key in self.own_properties}
 
+    @edits
     def set_property(self, key: str, value: ArrayLike | Mapping[int, Any]) -> None:
         """Set a property of all coordinates; see the class for names and units.
 
@@ -270,6 +278,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         return self._enforce_position_limits
 
     @enforce_position_limits.setter
+    @edits
     def enforce_position_limits(self, value: bool) -> None:
         self._enforce_position_limits = as_flag(value, f"joint {self._name!r}: enforce_position_limits")
         self._changed()

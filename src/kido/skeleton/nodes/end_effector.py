@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kido.arrays import fixed, settable
+from kido.arrays import fixed, read_only_copy, settable
 from kido.errors import ModelError
-from kido.jit import read_only_copy
 from kido.math.hull import convex_hull
 from kido.math.transform import as_flag, as_numbers, as_transform
 from kido.skeleton.aspects import Aspect

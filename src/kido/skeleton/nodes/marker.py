@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy.typing import ArrayLike, NDArray
 
-from kido.arrays import fixed, settable
+from kido.arrays import fixed, read_only_copy, settable
 from kido.errors import ModelError
-from kido.jit import read_only_copy
 from kido.math.transform import as_numbers, as_vector
 from kido.skeleton.nodes.node import FrameNode
 

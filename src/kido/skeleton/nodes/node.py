@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kido.arrays import settable
+from kido.arrays import read_only_copy, settable
 from kido.errors import ModelError
-from kido.jit import read_only_copy
-from kido.skeleton.aspects import Carrier, fill_parts
+from kido.skeleton.aspects import Carrier, Extension
 from kido.skeleton.frames.frame import ORIGIN, Frame
 from kido.skeleton.frames.kinds import FixedFrame
+from kido.skeleton.host import edits
 from kido.skeleton.naming import free_name
 
 if TYPE_CHECKING:
@@ -72,6 +72,10 @@ class JacobianNode(Frame):
         """J (6, len(dependent_dofs)) with [angular; linear] velocity = J u."""
         return self._carrier[0].skeleton.jacobian(self, offset, in_coordinates_of)[:, self._dependent()]
 
+    def world_transform_derivatives(self) -> Array:
+        """dX/dq_k (len(dependent_dofs), 4, 4) of its world transform X, with dX/dt = sum of u_k dX/dq_k."""
+        return self._carrier[0].skeleton.world_transform_derivatives(self)[self._dependent()]
+
     def linear_jacobian(self, offset: ArrayLike = ORIGIN, in_coordinates_of: Frame | None = None) -> Array:
         """J (3, len(dependent_dofs)) with (velocity of the point) = J u."""
         return self.jacobian(offset, in_coordinates_of)[3:]
@@ -91,7 +95,7 @@ class JacobianNode(Frame):
         return skeleton.jacobian_classic_derivative(self, offset, in_coordinates_of)[:, self._dependent()]
 
 
-class Node(Carrier):
+class Node(Extension, Carrier):
     """Something of a body's, made by `BodyNode.create_node`.
 
     Nodes are copied, cloned, pickled, moved and removed with their body. A class of one's own may name the types of
@@ -110,17 +114,17 @@ class Node(Carrier):
         state, properties: instead of the defaults of the class's `State` and `Properties`.
     """
 
-    State: ClassVar[type | None] = None
-    Properties: ClassVar[type | None] = None
-    state: Any
-    properties: Any
     # Name -> attribute of what is a property besides `properties`.
     _property_fields: ClassVar[dict[str, str]] = {}
 
     def __init__(self, body: BodyNode, name: str, state: Any = None, properties: Any = None):
         self._body: BodyNode | None = body
         self._name = name
-        fill_parts(self, state, properties)
+        self._fill(state, properties)
+
+    def _home(self) -> Any:
+        body = getattr(self, "_body", None)
+        return None if body is None else body.skeleton
 
     @property
     def name(self) -> str:
@@ -153,6 +157,7 @@ class Node(Carrier):
         """Take it off its body."""
         self.body._remove_node(self)
 
+    @edits
     def copy_to(self, body: BodyNode, name: str | None = None) -> Self:
         """Put a copy on another body, or the same one, with its own state, properties and aspects.
 

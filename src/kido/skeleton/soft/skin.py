@@ -11,7 +11,9 @@ from kido.arrays import fixed
 from kido.attributes import dataclass
 from kido.errors import ModelError, StateError
 from kido.math.transform import as_numbers, number_or_nan
+from kido.reprs import brief
 from kido.shapes import SoftMesh
+from kido.skeleton.host import edits
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.nodes.shape_node import ShapeNode
 
@@ -40,6 +42,8 @@ class SkinState:
     forces: Any
     frozen: Any
     transfer: Any
+
+    __repr__ = brief
 
 
 class Skin(ShapeNode):
@@ -163,6 +167,7 @@ class Skin(ShapeNode):
         return SkinState(*(np.array(a) for a in (self.q, self.qd, self.forces, self.frozen, self.transfer)))
 
     @state.setter
+    @edits
     def state(self, value: SkinState) -> None:
         pairs = (
             (self.q, value.displacements), (self.qd, value.velocities), (self.forces, value.forces),
@@ -181,16 +186,19 @@ class Skin(ShapeNode):
         if self.on_release is not None:
             self.on_release()
 
+    @edits
     def freeze(self, points: Any) -> None:
         """See `SoftBodyNode.freeze`."""
         freeze_points(self, chosen_points(self, points))
         self._changed()
 
+    @edits
     def free(self, points: Any) -> None:
         """See `SoftBodyNode.free`."""
         self.frozen[chosen_points(self, points)] = 0
         self._changed()
 
+    @edits
     def set_coefficient(self, what: str, value: Any) -> None:
         """Set `kv`, `ke` or `kd`, checked."""
         setattr(self, what, _coefficient(self.name, what, value))
@@ -311,9 +319,8 @@ def freeze_points(skin: Skin, chosen: NDArray[np.int64]) -> None:
     jacobians: dict[Any, Array] = {soft: soft.jacobian(in_coordinates_of=soft) for soft in skeleton.soft_bodies}
     for soft, J in jacobians.items():
         own = soft.skin
-        held = own.frozen != 0
-        change = spatial_inertia(own.masses[held], (own.rest + own.q)[held])
-        M = M + J.T @ (change - spatial_inertia(own.masses, own.rest)) @ J
+        free = own.frozen == 0
+        M = M - J.T @ spatial_inertia(own.masses[free], (own.rest + own.q)[free]) @ J
     du = np.linalg.lstsq(M, jacobians[body].T @ impulse, rcond=None)[0]
     for soft, J in jacobians.items():
         own, dV = soft.skin, J @ du

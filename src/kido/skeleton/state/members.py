@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from kido.arrays import settable
-from kido.jit import JIT_DISABLED, REFUSALS, Struct, inlined, integer, read_only_copy, view
+from kido.arrays import ReadOnlyArray, read_only_copy, settable
+from kido.jit import JIT_DISABLED, REFUSALS, Struct, inlined, integer, view
 from kido.kernels import current
 from kido.kernels.current import CHANGED, REFUSED
 from kido.kernels.lazy import ensure_pose
@@ -79,10 +79,15 @@ def set_{name}(of, value):
     if not FAST:
         return plain
     reads = _reader(name, _READ[field], get)
-    return members.FastProperty(plain, reads, _writer(name, entry.dispatcher, write, first, last))
+    return members.FastProperty(plain, reads, _writer(name, entry.kernel, write, first, last))
 
 
 # As machine code ---------------------------------------------------------------------------------------------
+
+
+def _result() -> str:
+    """Name of the type of results."""
+    return members.know_type("result", ReadOnlyArray)
 
 
 @inlined
@@ -114,7 +119,7 @@ _READ = {"q": read_q, "u": read_u, "udot": read_udot, "tau": read_tau}
 
 def _reader(name: str, read: Any, plain: Any) -> members.Member:
     """The getter of numbers of a state that is compiled; `plain` is that of all states."""
-    leave, new = members.otherwise(f"get_{name}", plain, 1), members.maker(of=members.know_type(name, ARRAYS[name]))
+    leave, new = members.otherwise(f"get_{name}", plain, 1), members.maker(members.know_type(name, ARRAYS[name]))
 
     def get_numbers(of):
         handle = members.handle_of(of)
@@ -159,7 +164,7 @@ def transforms_property(plain: Any) -> property:
     """World transforms of all bodies."""
     if not FAST:
         return plain
-    leave, new = members.otherwise("world_transforms", plain.fget, 1), members.maker(4, 4)
+    leave, new = members.otherwise("world_transforms", plain.fget, 1), members.maker(_result(), 4, 4)
 
     def get_transforms(of):
         handle = members.handle_of(of)
@@ -183,7 +188,7 @@ def pose_getter(plain: Callable[[Any], Any]) -> property:
     """World transform of a body, which has `skeleton` and `_index`."""
     if not FAST:
         return property(plain)
-    leave, new = members.otherwise("pose", plain, 1), members.maker(4)
+    leave, new = members.otherwise("pose", plain, 1), members.maker(_result(), 4)
     handle_of, index_of = members.number_at("skeleton", "handle"), members.number_at("_index")
 
     def get_pose(of):
@@ -209,8 +214,10 @@ def copy_getter(plain: Callable[[Any], Any]) -> property:
     if not FAST:
         return property(plain)
 
+    copied = members.copier()
+
     def get_copy(of):
-        return members.copied(of)
+        return copied(of)
 
     return members.FastProperty(property(plain), members.Member(get_copy))
 
@@ -220,8 +227,10 @@ def shown_getter(plain: Callable[[Any], Any]) -> property:
     if not FAST:
         return property(plain)
 
+    shown = members.copier(_result())
+
     def get_shown(of):
-        return members.shown(of)
+        return shown(of)
 
     return members.FastProperty(property(plain), members.Member(get_shown))
 

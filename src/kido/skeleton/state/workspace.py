@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from kido.jit import Struct, read_only_copy
+from kido.arrays import ReadOnlyArray, read_only_copy
+from kido.jit import Struct
 from kido.skeleton.state.members import copy_property, shown_property
 
 
@@ -91,4 +90,4 @@ class Kept:
     @shown_property
     def shown(self) -> Any:
         """The same, not to be written to."""
-        return read_only_copy(np.ndarray, self.value)
+        return read_only_copy(ReadOnlyArray, self.value)
