@@ -96,7 +96,9 @@ A = TypeVar("A", bound=ReadOnlyArray)
 
 def read_only_copy(kind: type[A], array: NDArray[Any]) -> A:
     """A copy of an array, of a type."""
-    return fixed(np.array(array, subok=False), kind)
+    result = array.copy().view(kind)
+    result.setflags(False)
+    return result
 
 
 def fixed(array: NDArray[Any], kind: type[A] = ReadOnlyArray) -> A:

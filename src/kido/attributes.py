@@ -41,14 +41,15 @@ class FixedAttributes:
     """
 
     _settable: ClassVar[frozenset[str]] = frozenset()  # attributes of instances, as annotated
-    _known: ClassVar[set[str]] = set()  # those that were found to be settable, and private ones
+    _admitted: ClassVar[set[str]] = set()  # those that were found to be settable, and private ones
+    _inner: ClassVar[set[str]] = set()  # those that were found to be set by KIDO alone
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if _is_own(cls.__module__):
             kinds = {name: str(kind) for base in cls.__mro__ for name, kind in get_annotations(base).items()}
             cls._settable = frozenset(name for name, kind in kinds.items() if not kind.startswith("ClassVar"))
-            cls._known = set(cls._settable)
+            cls._admitted, cls._inner = set(cls._settable), set()
             if "__init__" in vars(cls):
                 cls.__init__ = named_arguments(cls.__init__)
         else:
@@ -59,12 +60,16 @@ class FixedAttributes:
     if not TYPE_CHECKING:  # to type checkers, a class that has these takes any attribute
 
         def __setattr__(self, name, value, _set=object.__setattr__):
-            if name not in self._known:
+            if name not in self._admitted:
                 kind = type(self)
-                if name[:1] != "_" and not hasattr(type(getattr_static(kind, name, None)), "__set__"):
+                if name in kind._inner and _is_own(sys._getframe(1).f_globals.get("__name__")):
+                    pass
+                elif name[:1] == "_" or hasattr(type(getattr_static(kind, name, None)), "__set__"):
+                    kind._admitted.add(name)
+                else:
                     refuse(self, name, value, 2)
+                    kind._inner.add(name)
                     return
-                kind._known.add(name)
             try:
                 _set(self, name, value)
             except AttributeError:

@@ -107,7 +107,7 @@ class World(WorldOptions, Carrier):
         check_options(self, settings, SETTINGS)
         self._name = checked_name(name, "world")
         self.turn = Turn(self, "world")
-        self.is_stepping = False  # arrays are in the hands of compiled code
+        self._is_stepping = False
         self.uri: str | None = None
         self.options = StepOptions(
             as_vector(gravity, f"world {name!r}: gravity"),
@@ -314,15 +314,15 @@ class World(WorldOptions, Carrier):
             chunk = max(1, min(10 * chunk, int(chunk * CHUNK_SECONDS / max(took, 1e-6))))
 
     def _advance(self, number: int) -> None:
-        engine, before = self._engine, self.is_stepping
+        engine, before = self._engine, self._is_stepping
         if engine is None or self._changes:
             engine = self.engine
         try:
-            self.is_stepping = True
+            self._is_stepping = True
             run(engine, number, self._now)
         finally:
             self.version += 1
-            self.is_stepping = before
+            self._is_stepping = before
 
     def _now(self) -> float:
         return self.time
@@ -693,7 +693,7 @@ class World(WorldOptions, Carrier):
             "_changes": set(),
             "_kept": kept,
             "_like": None,
-            "is_stepping": False,
+            "_is_stepping": False,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -707,9 +707,14 @@ class World(WorldOptions, Carrier):
     # The engine, and what changes it -----------------------------------------------------------------------
 
     @property
+    def is_stepping(self) -> bool:
+        """Whether its arrays are in the hands of compiled code."""
+        return self._is_stepping
+
+    @property
     def engine(self) -> Engine:
         """The compiled side of the present structure; another one whenever the structure changed."""
-        if self.is_stepping:
+        if self._is_stepping:
             self.turn.sole()
         engine = self._engine or self._make_engine()
         if self._changes:

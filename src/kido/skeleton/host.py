@@ -21,7 +21,6 @@ class Host(Protocol):
 
     version: int
     turn: Turn
-    is_stepping: bool
 
     @property
     def name(self) -> str:
@@ -31,6 +30,11 @@ class Host(Protocol):
     @property
     def skeletons(self) -> tuple[Skeleton, ...]:
         """All that are in it."""
+        ...
+
+    @property
+    def is_stepping(self) -> bool:
+        """Whether its arrays are in the hands of compiled code."""
         ...
 
     @property
