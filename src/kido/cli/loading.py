@@ -82,7 +82,7 @@ def set_positions(skeletons: Sequence[Skeleton], settings: Sequence[str]) -> lis
     Raises:
         KidoError: not of that form, no such joint, or not a finite number.
     """
-    positions = {skeleton: skeleton.positions for skeleton in skeletons}
+    positions = {skeleton: skeleton.positions.copy() for skeleton in skeletons}
     remarks = []
     for setting in settings:
         name, sign, text = setting.partition("=")
