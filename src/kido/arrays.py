@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,18 +91,15 @@ def settable(attribute: str, example: str = "") -> type[ReadOnlyArray]:
     return type("ReadOnlyArray", (ReadOnlyArray,), {"__slots__": (), "attribute": attribute, "example": example})
 
 
-A = TypeVar("A", bound=ReadOnlyArray)
-
-
-def read_only_copy(kind: type[A], array: NDArray[Any]) -> A:
+def read_only_copy(kind: type[ReadOnlyArray], array: NDArray[Any]) -> Any:
     """A copy of an array, of a type."""
     result = array.copy().view(kind)
-    result.setflags(False)
+    result.setflags(False)  # type: ignore[call-arg]  (its stub has it by name only)
     return result
 
 
-def fixed(array: NDArray[Any], kind: type[A] = ReadOnlyArray) -> A:
+def fixed(array: NDArray[Any]) -> Any:
     """The numbers of an array, not to be written to by it."""
-    result = array.view(kind)
-    result.setflags(False)
+    result = array.view(ReadOnlyArray)
+    result.setflags(False)  # type: ignore[call-arg]
     return result

@@ -1,8 +1,8 @@
 """What users get wrong, as tables: each mistake is refused by an error that names the thing, and changes nothing.
 
 A row is what a person writes, the class of the error, and a part of its message. Errors are `KidoError`s; but for what
-Python itself refuses (`append` to a tuple), for keywords of calls that take microseconds (a `TypeError` of Python's,
-which names them), and for writes into results that cannot be set (NumPy's `ValueError`: "read-only").
+Python itself refuses (`append` to a tuple) and for keywords of calls that take microseconds (a `TypeError` of Python's,
+which names them).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 import mistakes_in_models
 import mistakes_in_motion
 import mistakes_in_tools
+import numpy as np
 import pytest
 from mistake_lab import lab, picture
 
@@ -54,6 +55,41 @@ def test_a_mistake_is_refused_by_name_and_changes_nothing(code: str, kind: type,
 def test_rows_that_python_or_numpy_answer_are_few() -> None:
     others = [code for code, kind, _ in ROWS if not issubclass(kind, kido.KidoError)]
     assert len(others) < 30
+
+
+def _things(names: dict) -> list:
+    """Objects of KIDO in a lab, and what hangs on its robot and world."""
+    robot, world = names["robot"], names["world"]
+    more = [*robot.dofs, robot.state, world.report, world.contacts, kido.Configuration.of(robot), world.snapshot()]
+    found = [thing for thing in (*names.values(), *more) if type(thing).__module__.startswith("kido.")]
+    assert len({type(thing) for thing in found}) > 30
+    return found
+
+
+def test_no_object_takes_an_attribute_that_it_lacks_nor_another_method(made: tuple) -> None:
+    names, before = made
+    for thing in _things(names):
+        own = [n for n in dir(type(thing)) if n[:1] != "_" and callable(getattr(type(thing), n))]
+        for name in ("misspelt_attribute", *own):
+            with pytest.raises(kido.KidoError, match=name):
+                setattr(thing, name, 5)
+    assert picture(names) == before
+
+
+def test_arrays_that_attributes_give_refuse_writes_and_lists_are_tuples(made: tuple) -> None:
+    arrays = 0
+    for thing in _things(made[0]):
+        for name in (n for n in dir(type(thing)) if n[:1] != "_" and isinstance(getattr(type(thing), n), property)):
+            try:
+                value = getattr(thing, name)
+            except kido.KidoError:
+                continue
+            assert not isinstance(value, list), (thing, name)
+            if isinstance(value, np.ndarray):
+                arrays += 1
+                with pytest.raises(kido.ReadOnlyError, match="this array is a copy"):
+                    value[...] = 0
+    assert arrays > 300
 
 
 @pytest.mark.parametrize(

@@ -273,11 +273,10 @@ def _shown(text: str) -> str:
 
 
 def fixed_result(result: Any) -> Any:
-    """A result that is not to be written to."""
-    for array in result if isinstance(result, tuple) else (result,):
-        if isinstance(array, np.ndarray):
-            fixed(array)
-    return result
+    """A result that is not to be written to: an array, or a tuple of some."""
+    if isinstance(result, tuple):
+        return tuple.__new__(type(result), map(fixed_result, result))
+    return fixed(result) if isinstance(result, np.ndarray) else result
 
 
 def _refuse_source(of: Any) -> NoReturn:

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -145,8 +145,11 @@ class StepOptions:
 class WorldOptions(ABC):
     """How a world steps. Changes take effect at the next step; contacts stay warm unless the structure changes."""
 
-    version: int  # counts what may make results of skeletons old
-    turn: Turn
+    if TYPE_CHECKING:
+        name: str
+        options: StepOptions
+        version: int  # counts what may make results of skeletons old
+        turn: Turn
     _time_before: float
     _steps: int  # by engines of other structures
     _steps_before: int

@@ -315,14 +315,15 @@ class World(WorldOptions, Carrier):
 
     def _advance(self, number: int) -> None:
         engine, before = self._engine, self._is_stepping
+        own = vars(self)  # set in a tenth of the time
         if engine is None or self._changes:
             engine = self.engine
         try:
-            self._is_stepping = True
+            own["_is_stepping"] = True
             run(engine, number, self._now)
         finally:
-            self.version += 1
-            self._is_stepping = before
+            own["version"] += 1
+            own["_is_stepping"] = before
 
     def _now(self) -> float:
         return self.time
