@@ -42,9 +42,7 @@ CHOICES: dict[str, tuple[str, ...]] = {  # settings that are a choice, the defau
 
 
 _GRAVITY = settable("gravity")
-
-
-SETTINGS = (*WORLD_SETTINGS, *CHOICES, *DEFAULT_SETTINGS)  # names of all
+SETTINGS = tuple({**WORLD_SETTINGS, **CHOICES, **DEFAULT_SETTINGS})  # names of all
 
 
 def checked_option(name: str, value: Any, what: str) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.arrays import fixed
+from kido.attributes import named_arguments
 from kido.errors import ModelError
 from kido.math.transform import as_flag, as_vector
 from kido.quantities.impulses import changes
@@ -29,6 +30,7 @@ class BodyLoads:
 
     # External forces -------------------------------------------------------------------------------------
 
+    @named_arguments
     def add_external_force(
         self,
         force: ArrayLike,
@@ -72,6 +74,7 @@ class BodyLoads:
         row[18:21] = 0.0 if is_local else n
         return row
 
+    @named_arguments
     def add_external_torque(
         self, torque: ArrayLike, is_local: bool = False, in_coordinates_of: Frame | None = None
     ) -> None:
@@ -82,6 +85,7 @@ class BodyLoads:
         row = self._torque_row(torque, is_local, in_coordinates_of, "external torque")
         self.skeleton.current_state.add_external(self._index, row)
 
+    @named_arguments
     def add_external_wrench(
         self,
         wrench: ArrayLike,
@@ -109,6 +113,7 @@ class BodyLoads:
 
     # Impulses --------------------------------------------------------------------------------------------
 
+    @named_arguments
     def add_impulse(
         self,
         impulse: ArrayLike,
@@ -121,6 +126,7 @@ class BodyLoads:
         row = force_row(self, impulse, offset, impulse_is_local, offset_is_local, in_coordinates_of, "impulse")
         self.skeleton.current_state.add_impulse(self._index, row)
 
+    @named_arguments
     def add_angular_impulse(
         self, impulse: ArrayLike, is_local: bool = False, in_coordinates_of: Frame | None = None
     ) -> None:
@@ -133,6 +139,7 @@ class BodyLoads:
         """All impulses on it as one [angular; linear] about the body origin, world axes [N m s, N s]."""
         return fixed(self.skeleton.current_state.impulse_on(self._index))
 
+    @named_arguments
     def push(self, impulse: ArrayLike, at: ArrayLike | None = None) -> None:
         """Give the body an impulse now: its skeleton's velocities change at once, M (u+ - u) = J^T p.
 
