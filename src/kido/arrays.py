@@ -21,11 +21,12 @@ class ReadOnlyArray(np.ndarray):
     example = ""  # of how else it may be set
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        how = f"; assign a whole array to {self.attribute}" if self.attribute else ""
-        how += f", or use {self.example}" if self.example else ""
+        own = "; copy() gives an array of your own"
+        if not self.attribute:
+            raise ReadOnlyError(f"this array is read-only: a result, or part of a value that does not change{own}")
+        how = f"assign a whole array to {self.attribute}" + (f", or use {self.example}" if self.example else "")
         raise ReadOnlyError(
-            f"{self.attribute or 'result'}: this array is a copy, and writing to it would change nothing{how}; "
-            "copy() gives an array of your own"
+            f"{self.attribute}: this array is a copy, and writing to it would change nothing; {how}{own}"
         )
 
     if not TYPE_CHECKING:

@@ -211,7 +211,9 @@ def _refusal_of(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -
     if not reasons:
         return None
     wrong = [key for key in options if key not in names]
-    return ArgumentError(call, reasons[0], names, names_like(wrong[0], names) if wrong else ())
+    return ArgumentError(
+        call, reasons[0], [n for n in names if n != "**"], names_like(wrong[0], names) if wrong else ()
+    )
 
 
 def _names_of_constructor(kind: type) -> list[str]:

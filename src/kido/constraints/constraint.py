@@ -92,7 +92,7 @@ class Constraint(FixedAttributes, ABC):
     @property
     def error(self) -> NDArray[np.float64]:
         """By how much each of its equations is missed at the present positions, (rows,) [m or rad]."""
-        return self.system().errors(self)
+        return fixed(self.system().errors(self))
 
     @property
     def impulses(self) -> NDArray[np.float64]:
@@ -152,7 +152,7 @@ class UserConstraint(Constraint):
     @property
     def error(self) -> Array:
         """phi(q) of each row at present, (rows,): zero where it is met, the gap of one-sided rows; zeros by default."""
-        return np.zeros(len(np.atleast_2d(np.asarray(self.rows(), float))))
+        return fixed(np.zeros(len(np.atleast_2d(np.asarray(self.rows(), float)))))
 
     @abstractmethod
     def rows(self) -> ArrayLike:

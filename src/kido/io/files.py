@@ -75,6 +75,7 @@ def load(path: Literal["arm7", "humanoid", "quadruped"], **options: Any) -> Skel
 def load(path: Literal["ball_chain", "container", "dominoes", "stack"], **options: Any) -> World: ...
 @overload
 def load(path: str | Path, **options: Any) -> Skeleton | World: ...
+@named_arguments
 def load(path: str | Path, **options: Any) -> Skeleton | World:
     """Read a robot or a world from a file (or from XML text).
 

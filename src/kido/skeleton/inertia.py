@@ -54,11 +54,9 @@ class Inertia:
         reach = max(float(np.abs(com).max()), 1.0)
         if not mass * reach < _HUGE / reach:
             raise ModelError(f"centre of mass: {com.tolist()} m is too far for {mass:g} kg: the moment overflows")
-        com.flags.writeable = False
-        moment.flags.writeable = False
         object.__setattr__(self, "mass", mass)
-        object.__setattr__(self, "com", com)
-        object.__setattr__(self, "moment", moment)
+        object.__setattr__(self, "com", fixed(com))
+        object.__setattr__(self, "moment", fixed(moment))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Inertia:
         """Itself: it never changes."""

@@ -109,7 +109,7 @@ class SoftBodyNode(BodyNode):
     def local_com(self) -> Array:
         """Centre of mass of the deformed body from its origin, in its own axes [m]."""
         own, skin = self._inertia, self.skin
-        return (own.mass * own.com + skin.masses @ (skin.rest + skin.q)) / self.mass
+        return fixed((own.mass * own.com + skin.masses @ (skin.rest + skin.q)) / self.mass)
 
     def com_velocity(self, relative_to: Frame | None = None, in_coordinates_of: Frame | None = None) -> Array:
         """Velocity (3,) of the centre of mass, points as they move [m/s]; arguments as for bodies."""
