@@ -49,7 +49,7 @@ def scenes() -> dict[str, Scene]:
     texts = {robot.name: robot.urdf() for robot in CASES}
     ur5 = Scene(texts["ur5"], kido.load(texts["ur5"]))
     ur5.skeleton.positions = [0.3, -1.2, 1.1, -0.8, 0.5, 0.2]
-    X = ur5.skeleton.body("tool0").world_transform
+    X = ur5.skeleton.body("tool0").world_transform.copy()
     X[:3, 3] += [0.05, -0.1, 0.05]
     ur5.targets["tool0"] = X
     talos = Scene(texts["talos"], kido.load(texts["talos"]))
@@ -62,7 +62,7 @@ def scenes() -> dict[str, Scene]:
         ("left_sole_link", (0, 0, 0)), ("right_sole_link", (0, 0, 0)),
         ("gripper_left_base_link", (0.1, 0, 0.05)), ("gripper_right_base_link", (0.05, -0.05, 0.1)),
     ):  # fmt: skip
-        X = talos.skeleton.body(body).world_transform
+        X = talos.skeleton.body(body).world_transform.copy()
         X[:3, 3] += move
         talos.targets[body] = X
     talos.com = talos.skeleton.com + [0.01, 0.02, -0.02]

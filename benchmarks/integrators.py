@@ -64,7 +64,7 @@ def tumbler() -> kido.Skeleton:
     for name, place in (("ll", (0.2, 0, -0.4)), ("rl", (-0.2, 0, -0.4)), ("la", (0.3, 0, 0.4)), ("ra", (-0.3, 0, 0.4))):
         skeleton.add_body(name, kido.BallJoint(transform_from_parent=place), torso, limb)
     skeleton.velocities = np.concatenate([[0.5, 1.5, 0.3, 0.2, 0.0, -0.1], 2.0 * np.sin(1.0 + np.arange(12.0))])
-    start = skeleton.velocities
+    start = skeleton.velocities.copy()
     start[3:6] -= skeleton.momentum[3:] / skeleton.mass
     skeleton.velocities = start
     return skeleton

@@ -186,7 +186,7 @@ def legs_world(
 def set_in_motion(world: kido.World, robot: kido.Skeleton, seed: int = 0, size: float = 1.0) -> None:
     """Random velocities that keep the loops closed, and another pose of each leg."""
     rng = np.random.default_rng(seed)
-    q = robot.positions
+    q = robot.positions.copy()
     q[:3] = rng.normal(0.0, 0.2, 3)
     for k in range(len(LEGS)):
         angles = leg_angles(rng.uniform(-0.05, 0.05), HEIGHT + rng.uniform(-0.04, 0.02))

@@ -64,6 +64,8 @@ def test_import_is_light():
     """`import kido` pulls in neither Numba nor the viewer: `kido --help` answers at once."""
     loaded = python("import sys, kido; print([m for m in ('numba', 'scipy', 'viser', 'h5py') if m in sys.modules])")
     assert loaded == "[]"
+    heavy = "('numba', 'llvmlite', 'scipy.linalg', 'scipy.optimize', 'viser', 'h5py')"
+    assert python(f"import sys, kido; kido.World(); print([m for m in {heavy} if m in sys.modules])") == "[]"
 
 
 def test_library_does_not_need_the_viewer_extra():

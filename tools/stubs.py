@@ -114,7 +114,10 @@ def members() -> str:
     for verb in VERBS:
         text = signature(verb)
         if "->" not in text:
-            text = re.sub(r"(\w+)(?=[,)])", r"\1: ArrayLike", text).replace("self: ArrayLike", "self") + " -> Array"
+            text = (
+                re.sub(r"(\w+)(?:=None)?(?=[,)])", r"\1: ArrayLike", text).replace("self: ArrayLike", "self")
+                + " -> Array"
+            )
         lines.append(f"    def {verb.__name__}{text}: ...  # kido/quantities/verbs.py")
     for name in (*COMMANDS, *HANDED_ON):
         if name not in settable:

@@ -13,10 +13,9 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "kido.errors": (
-        "ConcurrencyError", "FileFormatError", "KidoError", "KidoWarning", "MeshNotFoundError", "MissingExtraError",
-        "ModelError", "NameLookupError", "ShapeError", "StateError",
+        "ArgumentError", "ConcurrencyError", "FileFormatError", "KidoError", "KidoWarning", "MeshNotFoundError", "MissingExtraError",
+        "ModelError", "NameLookupError", "ReadOnlyError", "ShapeError", "StateError", "UnknownAttributeError",
     ),
-    "kido.skeleton.attributes": ("UnknownAttributeError",),
     "kido.skeleton": (
         "ActivePassiveSplit", "ActuatorType", "Aspect", "Attachment", "BodyNode", "Branch", "Carrier", "Chain",
         "Configuration", "DegreeOfFreedom", "EndEffector", "ErpCfm", "Expansion", "FixedFrame", "Frame", "FrameNode",
@@ -65,7 +64,10 @@ def __getattr__(name: str) -> Any:
     if home is None and not name.startswith("_"):
         home = next((home for home in _OPEN_HOMES if name in _open_names(home)), None)
     if home is None:
-        raise AttributeError(f"module 'kido' has no attribute {name!r}")
+        from kido.attributes import names_like
+        from kido.errors import UnknownAttributeError
+
+        raise UnknownAttributeError("module", "kido", name, names_like(name, [*_all_names(), *_PACKAGES]), "")
     globals()[name] = value = getattr(import_module(home), name)
     return value
 

@@ -4,6 +4,7 @@
 from kido.quantities.underactuation import ActivePassiveSplit as ActivePassiveSplit
 from kido.joints.actuators import ActuatorType as ActuatorType
 from kido.constraints.axis_constraint import AngleConstraint as AngleConstraint
+from kido.errors import ArgumentError as ArgumentError
 from kido.shapes.arrow import Arrow as Arrow
 from kido.skeleton.aspects import Aspect as Aspect
 from kido.skeleton.editing.attachment import Attachment as Attachment
@@ -84,6 +85,7 @@ from kido.constraints.joint_constraints import PointOnPlaneConstraint as PointOn
 from kido.skeleton.joints.types import PrismaticJoint as PrismaticJoint
 from kido.constraints.joint_constraints import PrismaticJointConstraint as PrismaticJointConstraint
 from kido.shapes.hull_shapes import Pyramid as Pyramid
+from kido.errors import ReadOnlyError as ReadOnlyError
 from kido.recording.recorder import Recorder as Recorder
 from kido.recording.recording import Recording as Recording
 from kido.skeleton.joints.types import RevoluteJoint as RevoluteJoint
@@ -119,7 +121,7 @@ from kido.skeleton.joints.types import TranslationalJoint as TranslationalJoint
 from kido.constraints.axis_constraint import TravelConstraint as TravelConstraint
 from kido.skeleton.joints.types import UniversalJoint as UniversalJoint
 from kido.constraints.joint_constraints import UniversalJointConstraint as UniversalJointConstraint
-from kido.skeleton.attributes import UnknownAttributeError as UnknownAttributeError
+from kido.errors import UnknownAttributeError as UnknownAttributeError
 from kido.constraints.constraint import UserConstraint as UserConstraint
 from kido.skeleton.joints.user_joint import UserJoint as UserJoint
 from kido.shapes.pieces import VoxelGrid as VoxelGrid
@@ -151,5 +153,5 @@ from kido import simulation as simulation
 from kido import solvers as solvers
 from kido import viewer as viewer
 
-__all__ = ['ActivePassiveSplit', 'ActuatorType', 'AngleConstraint', 'Arrow', 'Aspect', 'Attachment', 'AxisForces', 'BallJoint', 'BallJointConstraint', 'BodyConstraint', 'BodyNode', 'Box', 'Branch', 'Capsule', 'Carrier', 'Chain', 'CompositeIK', 'CompoundJoint', 'ConcurrencyError', 'Cone', 'Configuration', 'ConstrainedDynamics', 'ConstrainedSystem', 'Constraint', 'ConstraintReport', 'ContactEvent', 'ContactEventKind', 'ContactSet', 'ContactSurface', 'ContactSurfaceHandler', 'CouplerConstraint', 'Cylinder', 'CylindricalJointConstraint', 'DegreeOfFreedom', 'DifferentialConstraint', 'DifferentialIK', 'DistanceConstraint', 'DynamicsReport', 'DynamicsSolver', 'Ellipsoid', 'EndEffector', 'ErpCfm', 'EulerJoint', 'Expansion', 'FileFormatError', 'FixedFrame', 'Frame', 'FrameNode', 'FreeJoint', 'GearConstraint', 'Group', 'Heightmap', 'HierarchicalIK', 'Hinge', 'IkSolver', 'Inertia', 'InverseKinematics', 'Joint', 'KidoError', 'KidoWarning', 'LineSegment', 'Linkage', 'LinkageCriteria', 'LoopJoint', 'Marker', 'MarkerConstraint', 'Mesh', 'MeshNotFoundError', 'Mimic', 'MissingExtraError', 'ModelError', 'MultiSphereHull', 'NameLookupError', 'Node', 'OperatorError', 'PlanarJoint', 'PlanarJointConstraint', 'Plane', 'PointCloud', 'PointOnPlaneConstraint', 'PrismaticJoint', 'PrismaticJointConstraint', 'Pyramid', 'Recorder', 'Recording', 'RevoluteJoint', 'RevoluteJointConstraint', 'SavedProperties', 'SavedState', 'ScrewJoint', 'ScrewJointConstraint', 'Shape', 'ShapeError', 'ShapeNode', 'SimpleFrame', 'Skeleton', 'Skin', 'SkinState', 'Sleeping', 'SoftBodyNode', 'SoftMesh', 'SpatialOperators', 'Sphere', 'SpringDamper', 'State', 'StateError', 'StepReport', 'Subgraph', 'Support', 'Surface', 'Target', 'TaskSpaceRegion', 'Terminal', 'TimeConstant', 'TranslationalJoint', 'TravelConstraint', 'UniversalJoint', 'UniversalJointConstraint', 'UnknownAttributeError', 'UserConstraint', 'UserJoint', 'VoxelGrid', 'WORLD_FRAME', 'WeldJoint', 'WeldJointConstraint', 'WholeBodyIK', 'World', 'WorldFrame', 'WorldSnapshot', '__version__', 'load', 'load_skeleton', 'load_world', 'save']
+__all__ = ['ActivePassiveSplit', 'ActuatorType', 'AngleConstraint', 'ArgumentError', 'Arrow', 'Aspect', 'Attachment', 'AxisForces', 'BallJoint', 'BallJointConstraint', 'BodyConstraint', 'BodyNode', 'Box', 'Branch', 'Capsule', 'Carrier', 'Chain', 'CompositeIK', 'CompoundJoint', 'ConcurrencyError', 'Cone', 'Configuration', 'ConstrainedDynamics', 'ConstrainedSystem', 'Constraint', 'ConstraintReport', 'ContactEvent', 'ContactEventKind', 'ContactSet', 'ContactSurface', 'ContactSurfaceHandler', 'CouplerConstraint', 'Cylinder', 'CylindricalJointConstraint', 'DegreeOfFreedom', 'DifferentialConstraint', 'DifferentialIK', 'DistanceConstraint', 'DynamicsReport', 'DynamicsSolver', 'Ellipsoid', 'EndEffector', 'ErpCfm', 'EulerJoint', 'Expansion', 'FileFormatError', 'FixedFrame', 'Frame', 'FrameNode', 'FreeJoint', 'GearConstraint', 'Group', 'Heightmap', 'HierarchicalIK', 'Hinge', 'IkSolver', 'Inertia', 'InverseKinematics', 'Joint', 'KidoError', 'KidoWarning', 'LineSegment', 'Linkage', 'LinkageCriteria', 'LoopJoint', 'Marker', 'MarkerConstraint', 'Mesh', 'MeshNotFoundError', 'Mimic', 'MissingExtraError', 'ModelError', 'MultiSphereHull', 'NameLookupError', 'Node', 'OperatorError', 'PlanarJoint', 'PlanarJointConstraint', 'Plane', 'PointCloud', 'PointOnPlaneConstraint', 'PrismaticJoint', 'PrismaticJointConstraint', 'Pyramid', 'ReadOnlyError', 'Recorder', 'Recording', 'RevoluteJoint', 'RevoluteJointConstraint', 'SavedProperties', 'SavedState', 'ScrewJoint', 'ScrewJointConstraint', 'Shape', 'ShapeError', 'ShapeNode', 'SimpleFrame', 'Skeleton', 'Skin', 'SkinState', 'Sleeping', 'SoftBodyNode', 'SoftMesh', 'SpatialOperators', 'Sphere', 'SpringDamper', 'State', 'StateError', 'StepReport', 'Subgraph', 'Support', 'Surface', 'Target', 'TaskSpaceRegion', 'Terminal', 'TimeConstant', 'TranslationalJoint', 'TravelConstraint', 'UniversalJoint', 'UniversalJointConstraint', 'UnknownAttributeError', 'UserConstraint', 'UserJoint', 'VoxelGrid', 'WORLD_FRAME', 'WeldJoint', 'WeldJointConstraint', 'WholeBodyIK', 'World', 'WorldFrame', 'WorldSnapshot', '__version__', 'load', 'load_skeleton', 'load_world', 'save']
 __version__: str

@@ -6,8 +6,10 @@ A message names the thing, the value it had, what was expected and, where there 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import FrozenInstanceError
 
 __all__ = [
+    "ArgumentError",
     "ConcurrencyError",
     "FileFormatError",
     "KidoError",
@@ -16,8 +18,10 @@ __all__ = [
     "MissingExtraError",
     "ModelError",
     "NameLookupError",
+    "ReadOnlyError",
     "ShapeError",
     "StateError",
+    "UnknownAttributeError",
 ]
 
 
@@ -120,6 +124,61 @@ class NameLookupError(KidoError, LookupError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return (type(self), (self.kind, self.name, self.choices))
+
+
+class ArgumentError(KidoError, TypeError):
+    """A call with arguments that it does not take, or without one that it needs. The message lists their names.
+
+    Attributes: `call`, `reason`, `names` of the arguments, and `choices`, those that are like the one given.
+    """
+
+    def __init__(self, call: str, reason: str, names: Iterable[str] = (), choices: Iterable[str] = ()) -> None:
+        self.call = call
+        self.reason = reason
+        self.names = list(names)
+        self.choices = list(choices)
+        hint = did_you_mean(self.choices)
+        takes = f"; it takes {', '.join(self.names)}" if self.names else "; it takes none"
+        super().__init__(f"{call}(): {reason}{hint}{takes}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.call, self.reason, self.names, self.choices))
+
+
+class UnknownAttributeError(KidoError, AttributeError):
+    """An attribute was set that an object does not have (derive a class of your own to have more), or a name of KIDO
+    was asked for that there is not.
+
+    Attributes: `attribute`, and `choices`, those that are like it.
+    """
+
+    def __init__(
+        self, kind: str, owner: str | None, attribute: str, choices: Iterable[str], aim: str = " to set"
+    ) -> None:
+        self.kind = kind
+        self.aim = aim
+        self.owner = owner
+        self.attribute = attribute
+        self.choices = list(choices)
+        thing = kind if owner is None else f"{kind} {owner!r}"
+        super().__init__(f"{thing} has no attribute {attribute!r}{aim}{did_you_mean(self.choices)}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.kind, self.owner, self.attribute, self.choices, self.aim))
+
+
+class ReadOnlyError(KidoError, FrozenInstanceError, ValueError):
+    """What cannot be set was: a method, a result, a field of a value that does not change, an entry of an array.
+
+    The message says what to do instead.
+    """
+
+
+def did_you_mean(choices: Sequence[str]) -> str:
+    """Names that may have been meant, as the end of a sentence."""
+    if not choices:
+        return ""
+    return f"; did you mean {choices[0]}?" if len(choices) == 1 else f"; did you mean one of: {', '.join(choices)}?"
 
 
 class MissingExtraError(KidoError, ImportError):

@@ -168,7 +168,7 @@ def test_steps_arrive_and_return_velocities() -> None:
     skeleton = arm()
     skeleton.positions = np.linspace(0.2, 0.8, 7)
     end = tip(skeleton)
-    X = end.world_transform
+    X = end.world_transform.copy()
     X[:3, 3] += [-0.1, 0.1, 0.2]
     ik = DifferentialIK(skeleton, Task.pose(end, X, gain=10.0))
     before = skeleton.positions
@@ -334,7 +334,7 @@ def test_a_camera_keeps_its_target_in_a_cone() -> None:
     skeleton = arm()
     skeleton.positions = np.linspace(0.1, 0.5, 7)
     end = tip(skeleton)
-    ahead = end.world_transform
+    ahead = end.world_transform.copy()
     ahead[:3, 3] += 2.0 * ahead[:3, 0]
     sight = Task.look_at(end, ahead, (1, 0, 0), cone=0.1)
     ik = DifferentialIK(skeleton, [Task.posture(np.full(7, -0.8), gain=2.0)], [sight])
@@ -375,7 +375,7 @@ def test_avoidance_of_obstacles_and_of_itself() -> None:
     assert abs(after - before) <= 0.5 * max(before - 0.02, 0.0) + 1.01e-6  # or the recovery speed
     # The obstacle comes nearer: the arm gives way.
     for _ in range(100):
-        X = place.relative_transform
+        X = place.relative_transform.copy()
         X[:3, 3] += 1e-3 * np.array([0, -1, 1])
         place.relative_transform = X
         ik.step(5e-3)
@@ -404,11 +404,11 @@ def test_stretched_arms_stay_calm_and_arrive() -> None:
     skeleton = arm(6)
     skeleton.positions = np.full(6, 1e-4)
     end = tip(skeleton)
-    out = end.world_transform
+    out = end.world_transform.copy()
     out[0, 3] += 1.0  # out of reach, straight ahead
     ik = DifferentialIK(skeleton, [Task.position(end, out, gain=10.0)], **FREE)
     assert np.abs(ik.velocities(H)).max() < 10.0 / 0.02
-    inward = end.world_transform
+    inward = end.world_transform.copy()
     inward[0, 3] -= 0.4
     ik = DifferentialIK(skeleton, [Task.position(end, inward, gain=10.0)])
     for _ in range(3000):
@@ -421,7 +421,7 @@ def test_the_filter_is_that_of_its_definition() -> None:
     skeleton = arm(6)
     skeleton.positions = np.array([0.3, 0.005, -0.004, 0.006, 0.003, 0.002])
     end = tip(skeleton)
-    X = end.world_transform
+    X = end.world_transform.copy()
     X[:3, 3] += [0.1, -0.2, 0.1]
     task = Task.pose(end, X, gain=2.0)
     e, J = rows(skeleton, task)
@@ -587,7 +587,7 @@ def test_targets_move() -> None:
     by_frame = DifferentialIK(skeleton, [Task.pose(end, frame, gain=10.0), Task.posture(skeleton.positions, 0.1)])
     by_hand = DifferentialIK(skeleton, [Task.pose(end, np.eye(4), gain=10.0), Task.posture(np.zeros(7), 0.1)])
     by_hand.set_target(1, skeleton.positions)
-    X = end.world_transform
+    X = end.world_transform.copy()
     X[:3, 3] += 0.05
     frame.relative_transform = X
     by_hand.set_target(by_hand.tasks[0], X)

@@ -329,7 +329,7 @@ def test_bounds_of_the_problem_and_objectives() -> None:
     free = body.find_solution().positions[3]
     assert abs(free + 1.2) > 0.1
     bound = 0.5 * (free - 1.2)
-    lower, upper = body.problem.lower, body.problem.upper
+    lower, upper = body.problem.lower.copy(), body.problem.upper.copy()
     lower[3], upper[3] = max(lower[3], min(bound, -1.2)), min(upper[3], max(bound, -1.2))
     body.problem.lower, body.problem.upper = lower, upper
     result = body.find_solution()
@@ -400,7 +400,7 @@ def test_balance_moves_with_the_feet(hard: bool) -> None:
     left, right = robot.node("left_sole"), robot.node("right_sole")
     for sole in (left, right):
         sole.get(kido.Support).active = True
-    X = right.world_transform
+    X = right.world_transform.copy()
     X[0, 3] += 0.15
     balance = Task.balance(MARGIN)
     tasks = [Task.pose(left, left.world_transform), Task.pose(right, X, gain=2.0, priority=1)]

@@ -201,7 +201,7 @@ def test_panda_with_its_last_joint_given(example_robots):
     lower = np.array([d.position_lower_limit for d in method.dofs])
     upper = np.array([d.position_upper_limit for d in method.dofs])
     rng = np.random.default_rng(3)
-    start = skeleton.positions
+    start = skeleton.positions.copy()
     start[:7] = 0.5 * (lower + upper)
     solved = 0
     for q in rng.uniform(lower, upper, (100, 7)):
@@ -245,7 +245,7 @@ def test_robots_are_recognised(example_robots, file, tip, kind, locked):
         np.array([getattr(d, f"position_{side}_limit") for d in dofs]).clip(-3, 3) for side in ("lower", "upper")
     )
     rng = np.random.default_rng(0)
-    start = skeleton.positions
+    start = skeleton.positions.copy()
     start[indices] = 0.5 * (lower + upper)
     for q in rng.uniform(lower, upper, (20, len(dofs))):
         x = start.copy()
@@ -265,7 +265,7 @@ def test_robots_are_recognised(example_robots, file, tip, kind, locked):
 def test_a_humanoid_on_its_feet_in_one_iteration():
     """Our humanoid crouches and turns: both feet stay, both hands stay, all four limbs in closed form."""
     skeleton = kido.load(kido.models.path("humanoid"))
-    q = skeleton.positions
+    q = skeleton.positions.copy()
     for dof in skeleton.dofs:
         if "knee" in dof.name or "elbow" in dof.name:
             q[dof.index] = np.clip(0.8, dof.position_lower_limit, dof.position_upper_limit)
@@ -382,7 +382,7 @@ def test_positions_only_leave_the_orientation_as_it_is():
 def test_out_of_reach_goes_to_the_closest_pose():
     """The result says that it was not reached; allowing that, the tip points where it should."""
     skeleton, tip, ik = ur5_task()
-    X = tip.world_transform
+    X = tip.world_transform.copy()
     X[:3, 3] += (2.0, 0.0, 1.5)
     ik.target.world_transform = X
     before = skeleton.positions

@@ -267,7 +267,7 @@ def test_a_gearbox_couples_two_hinges(sign, turned):
     skeleton = read_one(text)
     mimic = skeleton.joint("k").mimic
     assert mimic.joint == "j"
-    q = skeleton.positions
+    q = skeleton.positions.copy()
     q[skeleton.dof("j").index] = 0.1
     q[skeleton.dof("k").index] = mimic.multiplier * 0.1
     skeleton.positions = q

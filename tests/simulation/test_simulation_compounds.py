@@ -55,7 +55,7 @@ def dense_response(robot: kido.Skeleton, q: Array, h: float) -> Array:
     """P M^-1 of the closed robot, by a basis of the velocities that the loops allow; dampers and springs implicit."""
     twin = robot.clone()
     twin.positions = q
-    M = twin.mass_matrix
+    M = twin.mass_matrix.copy()
     for joint in twin.joints:
         for k, dof in enumerate(joint.dofs):
             M[dof.index, dof.index] += h * (joint.damping[k] + 0.25 * h * joint.spring_stiffness[k])
@@ -102,7 +102,7 @@ def busy_world(solver: str = "auto") -> tuple[kido.World, kido.Skeleton, list[ki
     joint["hl_fore_hip"].force_limit = 5.0
     joint["hl_back_knee"].actuator_type = kido.ActuatorType.SERVO
     joint["hl_back_knee"].force_limit = 5.0
-    q = robot.positions
+    q = robot.positions.copy()
     q[:3] = 0.02, -0.01, 0.3
     q[5] -= 0.004
     robot.positions = q
@@ -290,7 +290,7 @@ def test_loops_act_on_nothing_outside_of_them():
     world.add_skeleton(robot)
     for loop in loops:
         world.add_constraint(loop)
-    u = robot.velocities
+    u = robot.velocities.copy()
     u[-3:] = 3.0, -2.0, 5.0
     u[:3] = 1.0, 2.0, -1.0
     robot.velocities = u

@@ -76,7 +76,7 @@ def test_what_users_set_in_between_is_closed_first():
         world, robot, _ = legs_world(ground=False, solver=solver)
         set_in_motion(world, robot, seed=5)
         world.step(50)
-        q = robot.positions
+        q = robot.positions.copy()
         q[closed_legs.ROOT_DOFS] += 0.02  # one hip: its loop is open
         robot.positions = q
         assert np.abs(closed_legs.foot_gaps(q)).max() > 1e-3

@@ -22,7 +22,7 @@ def fall(robot: kido.Skeleton, seconds: float, self_collision: bool, excluded=()
     for a, b in excluded:
         world.set_collision_filter(robot.body(a), robot.body(b))
     if height is not None:
-        positions = robot.positions
+        positions = robot.positions.copy()
         positions[5] = height
         robot.positions = positions
     start = energy = world.total_energy

@@ -58,7 +58,7 @@ def chain(**options) -> kido.Skeleton:
 def test_self_collision_filters(options, pairs):
     links = chain(**options)
     world = scenes.world(links, ground=False, gravity=(0, 0, 0))
-    positions = links.positions
+    positions = links.positions.copy()
     positions[6:] = [2.4, 2.4]  # folded up
     links.positions = positions
     world.step()

@@ -43,7 +43,7 @@ def mixed(robots: bool = True) -> kido.World:
     if robots:
         for k in range(2):
             robot = kido.load(models.path("quadruped"))
-            q = robot.positions
+            q = robot.positions.copy()
             q[4] = 4.0 + k
             robot.positions = q
             world.add_skeleton(robot)

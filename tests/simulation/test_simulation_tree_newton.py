@@ -80,7 +80,7 @@ def test_contacts_between_robots_are_left_to_other_methods():
     world = robot_world("quadruped")
     other = world.add_skeleton(kido.load(models.path("quadruped")))
     other.name = "other"
-    q = other.positions
+    q = other.positions.copy()
     q[5] += 0.35
     other.positions = q
     for _ in range(50):

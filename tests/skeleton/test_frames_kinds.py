@@ -426,7 +426,7 @@ def test_frames_follow_a_skeleton_through_compilations_and_worlds() -> None:
     child.parent_frame = frame
 
     def follows() -> None:
-        X = body.world_transform
+        X = body.world_transform.copy()
         X[:3, 3] += X[:3, 0]
         assert_allclose(child.world_transform, X, atol=1e-13)
         assert_allclose(child.linear_velocity(), body.linear_velocity((1, 0, 0)), atol=1e-12)

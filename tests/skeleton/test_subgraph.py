@@ -50,7 +50,7 @@ def test_frozen_is_the_whole_with_locked_hinges(seed: int) -> None:
     skeleton = whole(seed)
     subgraph = kido.Subgraph(connected(skeleton, seed, 5, 1 + seed % 3))
     own, below = split(skeleton, subgraph)
-    u, udot = skeleton.velocities, skeleton.accelerations
+    u, udot = skeleton.velocities.copy(), skeleton.accelerations.copy()
     u[below] = udot[below] = 0.0
     skeleton.velocities, skeleton.accelerations = u, udot
     q, n = skeleton.positions, skeleton.num_dofs

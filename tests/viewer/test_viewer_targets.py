@@ -121,7 +121,7 @@ def test_targets_go_to_the_bodies_and_back_to_the_start(reaching):
 def test_a_target_that_hangs_on_a_frame_moves_its_gizmo(reaching):
     viewer, targets = reaching
     target = targets.targets[0]
-    X = target.ik.target.world_transform
+    X = target.ik.target.world_transform.copy()
     X[:3, 3] += [0.0, 0.01, 0.0]
     target.ik.target.world_transform = X
     viewer.spin()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kido.attributes import FixedAttributes, named_arguments
 from kido.batch.arguments import Array, apart, common_count, finite_number, result, rows_of, whole_number
 from kido.batch.quantities import BatchQuantities
 from kido.batch.threads import Threads
@@ -15,6 +16,7 @@ from kido.errors import ModelError, NameLookupError, StateError
 from kido.math.transform import as_vector
 from kido.quantities.derivatives import ForwardDynamicsDerivatives, InverseDynamicsDerivatives
 from kido.quantities.soft import refuse_free
+from kido.skeleton import Skeleton
 from kido.skeleton.compiler import check_masses
 from kido.turns import Turn
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from kido.skeleton.state.state import State
 
 
-class Batch(BatchQuantities):
+class Batch(BatchQuantities, FixedAttributes):
     """Many states of one skeleton at once.
 
     Arguments and results are float64 arrays with the samples first: positions (samples, dofs), say. A single
@@ -53,6 +55,8 @@ class Batch(BatchQuantities):
     """
 
     def __init__(self, skeleton: Skeleton, threads: int | None = None, device: str = "cpu"):
+        if not isinstance(skeleton, Skeleton):
+            raise StateError(f"batch: expected a kido.Skeleton, got {skeleton!r}")
         self.skeleton, self.turn = skeleton, Turn()
         if not isinstance(device, str) or device not in ("cpu", "cuda"):
             raise StateError(f"device: expected 'cpu' or 'cuda', got {device!r}")
@@ -252,6 +256,7 @@ class Batch(BatchQuantities):
         given = {"positions": positions, "velocities": velocities}
         return self._run("integrate", (self.skeleton.num_dofs,), out, given, h)
 
+    @named_arguments
     def simulate(
         self,
         positions: ArrayLike,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kido.attributes import FixedAttributes, dataclass, named_arguments
 from kido.batch.arguments import Array, whole_number
 from kido.batch.rollout_worker import Job, Worker
 from kido.errors import ConcurrencyError, ModelError, StateError
@@ -48,7 +49,7 @@ class Trajectories:
     __repr__ = brief
 
 
-class RolloutPool:
+class RolloutPool(FixedAttributes):
     """Clones of a world, one for each thread, to run rollouts in again and again.
 
     Every sample starts from the world as it was when the pool was made (states of all skeletons, warm start of its
@@ -102,6 +103,7 @@ class RolloutPool:
         """Coordinates of positions, velocities and commands."""
         return len(self._dofs)
 
+    @named_arguments
     def run(
         self,
         positions: ArrayLike | None = None,
@@ -247,6 +249,7 @@ class RolloutPool:
             raise
 
 
+@named_arguments
 def rollout(
     model: World | Skeleton,
     positions: ArrayLike | None = None,

@@ -79,7 +79,7 @@ def set_positions(skeletons: Sequence[Skeleton], settings: Sequence[str]) -> Non
     Raises:
         KidoError: not of that form, no such joint, or not a finite number.
     """
-    positions = {skeleton: skeleton.positions for skeleton in skeletons}
+    positions = {skeleton: skeleton.positions.copy() for skeleton in skeletons}
     for setting in settings:
         name, sign, text = setting.partition("=")
         if not sign or not name or not text:

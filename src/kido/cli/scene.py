@@ -64,7 +64,7 @@ def move(skeleton: Skeleton, shift: Array) -> None:
         joint = body.parent_joint
         if joint in floating or (floating and isinstance(joint, WeldJoint) and body.mass == 0.0):
             continue
-        X = joint.transform_from_parent
+        X = joint.transform_from_parent.copy()
         X[:3, 3] += shift
         joint.transform_from_parent = X
 

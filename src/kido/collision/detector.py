@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kido.attributes import FixedAttributes
 from kido.collision import pairs
 from kido.collision.colliders import Collider, alike, body_filter_arrays, shape_arrays
 from kido.collision.compound import patch_sizes
@@ -108,7 +109,7 @@ _SWEEP_AXIS = COUNTS.index("sweep_axis")
 OLD_CONTACT_FIELDS = ("old_normal", "old_gap", "old_impulse", "old_torque", "old_key", "old_local_a", "old_local_b")
 
 
-class NativeDetector:
+class NativeDetector(FixedAttributes):
     """Finds the contacts between the shapes of a set of bodies.
 
     Kernels run `kido.collision.detect(address)`, Python `detector.detect()`; both leave the contacts in the

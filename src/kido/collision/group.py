@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.attributes import FixedAttributes, dataclass
 from kido.collision.colliders import Collider
 from kido.collision.detector import NativeDetector
 from kido.collision.external import ExternalDetector, NarrowPhase
@@ -30,6 +30,8 @@ from kido.shapes import Shape
 from kido.skeleton import BodyNode, ShapeNode, Skeleton
 from kido.skeleton.frames.frame import Frame
 from kido.turns import Turn, in_turn
+
+Option = TypeVar("Option", CollisionOption, DistanceOption, RaycastOption)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +59,7 @@ class Placed:
         return f"Placed({self.shape!r}, {self.frame!r})"
 
 
-class CollisionDetector(ABC):
+class CollisionDetector(FixedAttributes, ABC):
     """Finds contacts, distances and ray hits; one object per library, with its parameters.
 
     A world finds its contacts by the one set as `world.collision_detector`; groups of shapes made by `create_group`
@@ -86,7 +88,7 @@ class CollisionDetector(ABC):
         return ExternalDetector(narrow, shapes, *args, **settings)
 
 
-class CollisionGroup:
+class CollisionGroup(FixedAttributes):
     """Shapes that are asked together, at the poses that they have at the moment of asking.
 
     Made by `CollisionDetector.create_group`. A skeleton or body stands for all its collision shapes at the time of
@@ -120,14 +122,14 @@ class CollisionGroup:
         return self._detector
 
     @property
-    def items(self) -> list[Any]:
+    def items(self) -> tuple[Any, ...]:
         """What it was made of, in order."""
-        return list(self._items)
+        return tuple(self._items)
 
     @property
-    def objects(self) -> list[Any]:
+    def objects(self) -> tuple[Any, ...]:
         """The shapes it has now, as results name them: shape nodes, and shapes as they were given."""
-        return [m.thing for m in self._members()]
+        return tuple(m.thing for m in self._members())
 
     @in_turn
     def add(self, item: Any) -> None:
@@ -160,7 +162,7 @@ class CollisionGroup:
     @in_turn
     def collide(self, other: CollisionGroup | None = None, option: CollisionOption | None = None) -> CollisionResult:
         """Contacts between the shapes of this group, or between this group and another."""
-        return self._scene(other).collide(CollisionOption() if option is None else option)
+        return self._scene(other).collide(_option(option, CollisionOption))
 
     @in_turn
     def distance(self, other: CollisionGroup | None = None, option: DistanceOption | None = None) -> DistanceResult:
@@ -168,12 +170,12 @@ class CollisionGroup:
 
         Distances are signed: where shapes penetrate, the deepest pair is the nearest.
         """
-        return self._scene(other).distance(DistanceOption() if option is None else option)
+        return self._scene(other).distance(_option(option, DistanceOption))
 
     @in_turn
     def distances(self, other: CollisionGroup | None = None, option: DistanceOption | None = None) -> DistanceTable:
         """Distances of all pairs of shapes that are not farther apart than the option's limit."""
-        return self._scene(other).distances(DistanceOption() if option is None else option)
+        return self._scene(other).distances(_option(option, DistanceOption))
 
     @in_turn
     def raycast(self, start: ArrayLike, end: ArrayLike, option: RaycastOption | None = None) -> RaycastResult:
@@ -191,7 +193,7 @@ class CollisionGroup:
         starts, ends = (np.array(x, order="C") for x in np.broadcast_arrays(starts, ends))
         if len(starts) and not (starts != ends).any(axis=1).all():
             raise ModelError(f"raycast: ray {int(np.argmin((starts != ends).any(axis=1)))} starts where it ends")
-        return self._scene(None).raycast(starts, ends, RaycastOption() if option is None else option)
+        return self._scene(None).raycast(starts, ends, _option(option, RaycastOption))
 
     @in_turn
     def signed_distance(
@@ -211,7 +213,7 @@ class CollisionGroup:
         """
         given = _points(points, "signed_distance: points")
         scene = self._scene(None)
-        chosen = None if option is None else option.filter
+        chosen = _option(option, RaycastOption).filter
         wanted = np.array([chosen is None or bool(chosen(thing)) for thing in scene.objects], dtype=np.int64)
         return scene.signed_distances(np.array(given), wanted)
 
@@ -327,6 +329,19 @@ def _slot_poses(members: Sequence[Member], slots: int) -> np.ndarray:
         else:
             poses[k] = m.carrier.world_transform
     return poses
+
+
+def _option(value: Option | None, kind: type[Option]) -> Option:
+    """An option of a question, or the default one.
+
+    Raises:
+        ModelError: it is of another class.
+    """
+    if value is None:
+        return kind()
+    if not isinstance(value, kind):
+        raise ModelError(f"collision group: option: expected a kido.collision.{kind.__name__}, got {value!r}")
+    return value
 
 
 def _points(value: ArrayLike, what: str) -> NDArray[np.float64]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.attributes import dataclass
 from kido.errors import ModelError
 from kido.math.transform import as_flag, number_or_nan, takes
 from kido.reprs import brief, counted

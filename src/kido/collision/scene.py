@@ -337,7 +337,7 @@ def collide(shape_a: Shape, X_WA: Any, shape_b: Shape, X_WB: Any, margin: float 
         Up to four points, none if the shapes are at least `margin` apart.
 
     Raises:
-        ShapeError: both are planes.
+        ShapeError: no shapes, or both are planes.
         StateError: a pose is not a finite (4,4) array.
     """
     detector = _pair(shape_a, X_WA, shape_b, X_WB, margin)
@@ -351,19 +351,35 @@ def distance(shape_a: Shape, X_WA: Any, shape_b: Shape, X_WB: Any) -> float:
 
     Raises as `collide` does.
     """
-    apart = float(np.linalg.norm(np.asarray(X_WA, float)[:3, 3] - np.asarray(X_WB, float)[:3, 3]))
+    _check_shapes(shape_a, shape_b)
+    apart = float(np.linalg.norm(_checked_pose("X_WA", X_WA)[:3, 3] - _checked_pose("X_WB", X_WB)[:3, 3]))
     reach = sum(s.bounding_radius for s in (shape_a, shape_b) if not isinstance(s, Plane))
     offset = sum(abs(s.offset) for s in (shape_a, shape_b) if isinstance(s, Plane))
     return float(collide(shape_a, X_WA, shape_b, X_WB, 2.0 * (apart + reach + offset) + 1.0).gaps.min())
 
 
+def _check_shapes(*shapes: Any) -> None:
+    for shape in shapes:
+        if not isinstance(shape, Shape):
+            raise ShapeError(f"collide: expected two kido shapes, got {shape!r}")
+
+
+def _checked_pose(name: str, pose: Any) -> np.ndarray:
+    try:
+        X = np.asarray(pose, dtype=float)
+    except (TypeError, ValueError):
+        X = np.zeros(0)
+    if X.shape != (4, 4) or not np.isfinite(X).all():
+        raise StateError(f"collide: {name}: expected a finite (4, 4) array, got {pose!r}")
+    return X
+
+
 def _pair(shape_a: Shape, X_WA: Any, shape_b: Shape, X_WB: Any, margin: float) -> NativeDetector:
+    _check_shapes(shape_a, shape_b)
     if isinstance(shape_a, Plane) and isinstance(shape_b, Plane):
         raise ShapeError("collide: both shapes are planes, which have no contacts with each other")
     rotation, position = np.zeros((2, 9)), np.zeros((2, 3))
     for k, (name, pose) in enumerate((("X_WA", X_WA), ("X_WB", X_WB))):
-        X = np.asarray(pose, dtype=float)
-        if X.shape != (4, 4) or not np.isfinite(X).all():
-            raise StateError(f"collide: {name} has shape {X.shape}; expected a finite (4, 4) array")
+        X = _checked_pose(name, pose)
         rotation[k], position[k] = X[:3, :3].ravel(), X[:3, 3]
     return NativeDetector([(shape_a, 0), (shape_b, 1)], rotation, position, margin=margin)

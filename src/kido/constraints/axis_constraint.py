@@ -133,9 +133,9 @@ class AxisForces(AxisConstraint):
         return angle + 2.0 * np.pi * float(np.floor((last - angle) / (2.0 * np.pi) + 0.5))
 
     @property
-    def row_names(self) -> list[str]:
+    def row_names(self) -> tuple[str, ...]:
         """What each of its rows is."""
-        return list(_ROWS)
+        return tuple(_ROWS)
 
     def row_values(self) -> list[dict[str, Any]]:
         kind, axis = self._kind

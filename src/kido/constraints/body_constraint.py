@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import read_only_copy, settable
 from kido.constraints.constraint import Constraint, bound, not_negative, read_only
 from kido.constraints.loop_schema import BOUNDED_ROW, ELIMINATED, LENGTH, SCREW_TRAVEL, SHIFT, SPRING
 from kido.errors import ModelError
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 
 Array = NDArray[np.float64]
+
+
+_FRAME_A = settable("frame_a")
+_FRAME_B = settable("frame_b")
 
 
 def frame_with_axis(axis: Array, point: Array, first: Array | None = None) -> Array:
@@ -153,19 +158,19 @@ class BodyConstraint(Constraint):
     body_b: BodyNode | None = read_only("_body_b", "The second body; None: the world.")
 
     @property
-    def bodies(self) -> list[BodyNode]:
+    def bodies(self) -> tuple[BodyNode, ...]:
         """Its bodies."""
-        return [body for body in (self._body_a, self._body_b) if body is not None]
+        return tuple(body for body in (self._body_a, self._body_b) if body is not None)
 
     @property
-    def skeletons(self) -> list[Skeleton]:
+    def skeletons(self) -> tuple[Skeleton, ...]:
         """Skeletons of its bodies, each once."""
-        return list(dict.fromkeys(body.skeleton for body in self.bodies))
+        return tuple(dict.fromkeys(body.skeleton for body in self.bodies))
 
     @property
     def frame_a(self) -> Array:
         """Frame A in the first body (a copy)."""
-        return self._frame_a.copy()
+        return read_only_copy(_FRAME_A, self._frame_a)
 
     @frame_a.setter
     @in_turn
@@ -182,7 +187,7 @@ class BodyConstraint(Constraint):
     @property
     def frame_b(self) -> Array:
         """Frame B in the second body (a copy)."""
-        return self._frame_b.copy()
+        return read_only_copy(_FRAME_B, self._frame_b)
 
     @frame_b.setter
     @in_turn
@@ -198,9 +203,9 @@ class BodyConstraint(Constraint):
     breaking_torque: float = read_only("_breaking_torque", "Moment at which it breaks [N m].")
 
     @property
-    def row_names(self) -> list[str]:
+    def row_names(self) -> tuple[str, ...]:
         """What each of its scalar equations holds, in words."""
-        return [row[2] for row in self._rows]
+        return tuple(row[2] for row in self._rows)
 
     def _offset(self, row: int) -> float:
         """Value of what a row measures where it is met."""

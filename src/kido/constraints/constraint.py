@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import fixed
+from kido.attributes import FixedAttributes
 from kido.errors import ModelError, StateError
 from kido.math.transform import as_numbers, number_or_nan
 from kido.turns import Turn
@@ -48,7 +50,7 @@ def read_only(name: str, doc: str) -> Any:
     return property(lambda constraint: getattr(constraint, name), doc=doc)
 
 
-class Constraint(ABC):
+class Constraint(FixedAttributes, ABC):
     """A condition on the motion of bodies or coordinates: `World.add_constraint` makes a world hold it.
 
     Attributes:
@@ -64,17 +66,17 @@ class Constraint(ABC):
 
     @property
     @abstractmethod
-    def skeletons(self) -> list[Skeleton]:
+    def skeletons(self) -> tuple[Skeleton, ...]:
         """Skeletons whose motion it restricts, each once."""
 
     @property
-    def bodies(self) -> list[BodyNode]:
+    def bodies(self) -> tuple[BodyNode, ...]:
         """Bodies it acts on; it goes when one of them leaves its world."""
-        return []
+        return ()
 
     @property
     @abstractmethod
-    def row_names(self) -> list[str]:
+    def row_names(self) -> tuple[str, ...]:
         """What each of its scalar equations holds, in words."""
 
     def system(self) -> Any:
@@ -90,12 +92,12 @@ class Constraint(ABC):
     @property
     def error(self) -> NDArray[np.float64]:
         """By how much each of its equations is missed at the present positions, (rows,) [m or rad]."""
-        return self.system().errors(self)
+        return fixed(self.system().errors(self))
 
     @property
     def impulses(self) -> NDArray[np.float64]:
         """Impulse of each of its equations in the last step, (rows,) [N s or N m s]."""
-        return self.system().impulses(self)
+        return fixed(self.system().impulses(self))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "world": None}
@@ -138,19 +140,19 @@ class UserConstraint(Constraint):
         self._skeletons = list(dict.fromkeys(skeletons))
 
     @property
-    def skeletons(self) -> list[Skeleton]:
+    def skeletons(self) -> tuple[Skeleton, ...]:
         """Skeletons whose coordinates the rows are over."""
-        return list(self._skeletons)
+        return tuple(self._skeletons)
 
     @property
-    def row_names(self) -> list[str]:
+    def row_names(self) -> tuple[str, ...]:
         """Numbers of its rows in the last step."""
-        return [f"row {k}" for k in range(len(self.impulses))] if self.world is not None else []
+        return tuple([f"row {k}" for k in range(len(self.impulses))] if self.world is not None else [])
 
     @property
     def error(self) -> Array:
         """phi(q) of each row at present, (rows,): zero where it is met, the gap of one-sided rows; zeros by default."""
-        return np.zeros(len(np.atleast_2d(np.asarray(self.rows(), float))))
+        return fixed(np.zeros(len(np.atleast_2d(np.asarray(self.rows(), float)))))
 
     @abstractmethod
     def rows(self) -> ArrayLike:

@@ -84,9 +84,9 @@ class CouplerConstraint(Constraint):
         self._force_limit = bound(force_limit, f"{what}: force_limit")
 
     @property
-    def terms(self) -> list[tuple[DegreeOfFreedom, float]]:
+    def terms(self) -> tuple[tuple[DegreeOfFreedom, float], ...]:
         """Coordinates and their factors."""
-        return list(self._terms)
+        return tuple(self._terms)
 
     @property
     def offset(self) -> float:
@@ -105,19 +105,19 @@ class CouplerConstraint(Constraint):
     force_limit: float = read_only("_force_limit", "Beyond it the coupling slips [N or N m].")
 
     @property
-    def bodies(self) -> list[BodyNode]:
+    def bodies(self) -> tuple[BodyNode, ...]:
         """Bodies that its coordinates move."""
-        return list(dict.fromkeys(dof.joint.child for dof, _ in self._terms))
+        return tuple(dict.fromkeys(dof.joint.child for dof, _ in self._terms))
 
     @property
-    def skeletons(self) -> list[Skeleton]:
+    def skeletons(self) -> tuple[Skeleton, ...]:
         """Skeletons of its coordinates, each once."""
-        return list(dict.fromkeys(body.skeleton for body in self.bodies))
+        return tuple(dict.fromkeys(body.skeleton for body in self.bodies))
 
     @property
-    def row_names(self) -> list[str]:
+    def row_names(self) -> tuple[str, ...]:
         """Its one equation, in words."""
-        return [" ".join(f"{factor:+g} {dof.name}" for dof, factor in self._terms) + f" = {self.offset:g}"]
+        return (" ".join(f"{factor:+g} {dof.name}" for dof, factor in self._terms) + f" = {self.offset:g}",)
 
     @property
     def force(self) -> float:

@@ -158,7 +158,7 @@ class UniversalJointConstraint(BodyConstraint):
         if abs(cosine) > 1.0 - 1e-9:
             raise ModelError(f"constraint {self.name!r}: expected two axes that are not parallel, got {one}, {two}")
         self._cosine = cosine
-        frame_a, frame_b = self.frame_a, self.frame_b
+        frame_a, frame_b = self.frame_a.copy(), self.frame_b.copy()
         frame_a[:3, :3] @= frame_with_axis(one, np.zeros(3))[:3, [2, 0, 1]]
         frame_b[:3, :3] @= frame_with_axis(two, np.zeros(3))[:3, [1, 2, 0]]
         self.restore_frames(frame_a, frame_b)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.attributes import dataclass
 from kido.constraints.closure import CLOSURE_TOLERANCE
 from kido.dynamics.closing import LoopCloser, metric
 from kido.dynamics.system import ConstrainedSystem

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import ReadOnlyArray, fixed, read_only_copy
+from kido.attributes import named_arguments
 from kido.constraints.body_constraint import BodyConstraint
 from kido.constraints.constraint import Constraint
 from kido.dynamics.assembly import Assembler, Assembly, frozen_mask, random_generator
@@ -201,6 +203,7 @@ class ConstrainedDynamics(Movable):
     # Assembly --------------------------------------------------------------------------------------------
 
     @in_turn
+    @named_arguments
     def assemble(
         self,
         freeze: Any = (),
@@ -299,13 +302,13 @@ class ConstrainedDynamics(Movable):
         if solver.container.redundant[:m].any():
             G = self._system.G(self._q)
             found = np.asarray(np.linalg.lstsq(G.T, self.constraint_forces, rcond=1e-10)[0], np.float64)
-        return found
+        return fixed(found)
 
     @property
     @in_turn
     def constraint_forces(self) -> Array:
         """G^T lambda (dofs,) [N, N m]: joint forces of all rows."""
-        return self._evaluated_solver().container.constraint_force.copy()
+        return read_only_copy(ReadOnlyArray, self._evaluated_solver().container.constraint_force)
 
     @property
     @in_turn
@@ -315,7 +318,7 @@ class ConstrainedDynamics(Movable):
         out = np.zeros(self._system.num_dofs)
         self._restore(solver)
         actuator_forces(solver.container.address, out)
-        return np.where(self._system.tree.prescribed != 0, out, solver.container.command)
+        return fixed(np.where(self._system.tree.prescribed != 0, out, solver.container.command))
 
     @in_turn
     def wrench(self, constraint: Constraint) -> Array:
@@ -375,7 +378,7 @@ class ConstrainedDynamics(Movable):
                         arm = point - X[body.index, :3, 3]
                         external[body.index, :3] += sign * (wrench[:3] + np.cross(arm, wrench[3:]))
                         external[body.index, 3:] += sign * wrench[3:]
-        return reactions(skeleton.current_state.at(self._q, self._u, self._udot), external)
+        return fixed(reactions(skeleton.current_state.at(self._q, self._u, self._udot), external))
 
     @property
     @in_turn

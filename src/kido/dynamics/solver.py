@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.attributes import FixedAttributes, dataclass
 from kido.dynamics.schema import (
     DYNAMICS,
 )
@@ -79,7 +79,7 @@ def run_respond(address):
     return y.respond(y)
 
 
-class DynamicsSolver(ABC):
+class DynamicsSolver(FixedAttributes, ABC):
     """Accelerations of a constrained system: M udot + C = T + external forces + G^T lambda, G udot = gamma.
 
     Its parts are callbacks over the address of a DYNAMICS container (`kido.dynamics.schema`), so that whole motions run

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from kido.attributes import dataclass
 from kido.errors import ModelError, NameLookupError
 from kido.integrators.integrator import positive
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.attributes import FixedAttributes
 from kido.constraints.body_constraint import BodyConstraint
 from kido.constraints.constraint import Constraint
 from kido.constraints.coupler import CouplerConstraint, GearConstraint
@@ -39,7 +40,7 @@ _UNEVEN = (JointKind.BALL, JointKind.FREE)  # their velocities are not the rates
 _SETTLED = {DRIVEN: "dry friction or a motor", ONE_SIDED: "a limit", SPRING: "a force limit"}
 
 
-class ConstrainedSystem:
+class ConstrainedSystem(FixedAttributes):
     """One skeleton, which may have several trees, and the rows that hold on it: phi(q) = 0, G u = U, G udot = gamma.
 
     Constraints hold with whatever force that takes. Springs, dampers and given forces along the free axes of
@@ -96,9 +97,9 @@ class ConstrainedSystem:
     # What rows are made for (kido.constraints.loop_table.LoopForest) --------------------------------------
 
     @property
-    def skeletons(self) -> list[Skeleton]:
+    def skeletons(self) -> tuple[Skeleton, ...]:
         """The skeleton."""
-        return [self.skeleton]
+        return (self.skeleton,)
 
     @property
     def links(self) -> dict[Skeleton, Links]:
@@ -232,14 +233,14 @@ class ConstrainedSystem:
         return len(self.slots)
 
     @property
-    def row_names(self) -> list[str]:
+    def row_names(self) -> tuple[str, ...]:
         """What each row holds, as "constraint: row"."""
         names = []
         for row in self.slots:
             k = int(self.loops.of[row])
             c = self.constraints[k]
             names.append(f"{c.name}: {c.row_names[row - int(self.loops.first_row[k])]}")
-        return names
+        return tuple(names)
 
     def require(self, constraint: Any) -> None:
         """Refuse what is not among the constraints.

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import read_only_copy, settable
+from kido.attributes import FixedAttributes
 from kido.errors import ModelError
 from kido.ik.coupling import coupling_of
 from kido.ik.model import remembered, tree_of
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 
 Array = NDArray[np.float64]
+_POSITIONS = settable("positions")
 
 _KEY = "joints moved in their charts"
 
@@ -67,7 +70,7 @@ def chart_rates(q: Array) -> Array:
     return M
 
 
-class Coordinates:
+class Coordinates(FixedAttributes):
     """Active coordinates of a skeleton: n of its dofs, independent and not LOCKED."""
 
     may_move = False  # whether the skeleton's positions need not be restored: while it is solved
@@ -83,15 +86,15 @@ class Coordinates:
         """Places (n,) of the active coordinates in the skeleton's arrays."""
 
     @property
-    def dofs(self) -> list[DegreeOfFreedom]:
+    def dofs(self) -> tuple[DegreeOfFreedom, ...]:
         """The active coordinates."""
         every = self.skeleton.dofs
-        return [every[k] for k in self.dof_indices]
+        return tuple(every[k] for k in self.dof_indices)
 
     @property
     def positions(self) -> Array:
         """Present positions (n,) of the active coordinates [m, rad]; set to move the skeleton."""
-        return self.skeleton.positions[self.dof_indices]
+        return read_only_copy(_POSITIONS, self.skeleton.positions[self.dof_indices].view(np.ndarray))
 
     @positions.setter
     def positions(self, value: ArrayLike) -> None:
@@ -101,7 +104,7 @@ class Coordinates:
         """Positions of all coordinates, those that are not active as they are."""
         indices = self.dof_indices
         x = as_vector(positions, f"{self!r}: positions", len(indices))
-        q = self.skeleton.positions
+        q = np.array(self.skeleton.positions)
         q[indices] = x
         return coupling_of(self.skeleton).spread(q, indices)
 

@@ -8,6 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import fixed
+from kido.attributes import FixedAttributes
 from kido.errors import ModelError
 from kido.ik.coupling import coupling_of
 from kido.ik.differential.stepper import Stepper
@@ -68,7 +70,7 @@ def _list_of(kind: type, name: str, doc: str) -> Any:
     def put(self: DifferentialIK, value: Any) -> None:
         self._replace(f"_{name}", _listed(value, kind, name))
 
-    return property(lambda self: list(getattr(self, f"_{name}")), put, doc=doc)
+    return property(lambda self: tuple(getattr(self, f"_{name}")), put, doc=doc)
 
 
 def _limits(name: str, doc: str) -> Any:
@@ -80,7 +82,7 @@ def _limits(name: str, doc: str) -> Any:
     return property(lambda self: getattr(self, f"_{name}_limits"), put, doc=doc)
 
 
-class DifferentialIK:
+class DifferentialIK(FixedAttributes):
     """Velocities that serve tasks, within limits, at the positions that the skeleton has.
 
     Each task wants its residual e to decay: J u = -gain e. Tasks of a level are weighed against each other,
@@ -178,12 +180,12 @@ class DifferentialIK:
         """What is moved."""
         return self._skeleton
 
-    tasks: list[Task] = _list_of(Task, "tasks", "What is wanted (a copy of the list; settable).")
-    constraints: list[Task] = _list_of(Task, "constraints", "What must hold (a copy of the list; settable).")
-    half_spaces: list[HalfSpaces] = _list_of(
+    tasks: tuple[Task, ...] = _list_of(Task, "tasks", "What is wanted (a copy of the list; settable).")
+    constraints: tuple[Task, ...] = _list_of(Task, "constraints", "What must hold (a copy of the list; settable).")
+    half_spaces: tuple[HalfSpaces, ...] = _list_of(
         HalfSpaces, "half_spaces", "Where points and the centre of mass must stay (a copy of the list; settable)."
     )
-    avoid: list[CollisionAvoidance] = _list_of(
+    avoid: tuple[CollisionAvoidance, ...] = _list_of(
         CollisionAvoidance, "avoid", "Shapes that keep a distance (a copy of the list; settable)."
     )
     velocity_limits = _limits("velocity", "True (the coordinates' own), False, or numbers [rad/s, m/s]; settable.")
@@ -214,12 +216,12 @@ class DifferentialIK:
         """Places (n,) of the active coordinates in the skeleton's arrays."""
         coupling = coupling_of(self._skeleton)
         if self._dofs is None:
-            return coupling.every()
+            return fixed(coupling.every())
         own = self._skeleton.dofs
         gone = [dof.name for dof in self._dofs if dof not in own]
         if gone:
             raise ModelError(f"differential IK of {self._skeleton.name!r}: coordinates {gone} are gone")
-        return coupling.checked([own.index(dof) for dof in self._dofs])
+        return fixed(coupling.checked([own.index(dof) for dof in self._dofs]))
 
     def _build(self) -> Stepper:
         """Compile tasks and limits for the skeleton as it is."""
@@ -333,9 +335,9 @@ class DifferentialIK:
 
     @property
     @in_turn
-    def distances(self) -> list[tuple[Any, Any, float]]:
+    def distances(self) -> tuple[tuple[Any, Any, float], ...]:
         """Pairs of shapes within their distance of influence at the start of the last step, and how far apart [m]."""
-        return self._built().distances()
+        return tuple(self._built().distances())
 
     @property
     def iterations(self) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kido.attributes import dataclass
 from kido.errors import ModelError
 from kido.ik.compiled import key_of
 from kido.ik.differential.build import rate_limits
@@ -66,19 +66,18 @@ class DifferentialSolver(Solver):
 
     _may_be_zero = Solver._may_be_zero | {"nudges", "restarts"}
 
-    def check(self) -> None:
-        """Refuse settings out of range.
+    def check_setting(self, name: str, value: Any) -> None:
+        """Refuse a value of a setting that is out of range.
 
         Raises:
-            ModelError: the first one that is.
+            ModelError: it is.
         """
-        super().check()
-        if self.duration is not None and not 0.0 < number_or_nan(self.duration) < math.inf:
-            raise ModelError(f"{self.name}.duration: expected a time above 0 or None, got {self.duration!r}")
-        for name, kind in (("avoid", CollisionAvoidance), ("half_spaces", HalfSpaces)):
-            value = getattr(self, name)
-            if not isinstance(value, list | tuple) or not all(isinstance(item, kind) for item in value):
-                raise ModelError(f"{self.name}.{name}: expected a list of {kind.__name__}, got {value!r}")
+        super().check_setting(name, value)
+        if name == "duration" and value is not None and not 0.0 < number_or_nan(value) < math.inf:
+            raise ModelError(f"{self.name}.duration: expected a time above 0 or None, got {value!r}")
+        kind = {"avoid": CollisionAvoidance, "half_spaces": HalfSpaces}.get(name)
+        if kind and not (isinstance(value, list | tuple) and all(isinstance(item, kind) for item in value)):
+            raise ModelError(f"{self.name}.{name}: expected a list of {kind.__name__}, got {value!r}")
 
     def run(self, evaluator: Evaluator, start: Array) -> Outcome:
         """Solve from one start.

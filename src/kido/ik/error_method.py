@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import fixed, read_only_copy, settable
 from kido.errors import ModelError
 from kido.ik.gradient_method import positive
 from kido.ik.part import Part
@@ -22,19 +23,28 @@ NARROW = 1e-4  # regions narrower than this are points for Jacobians
 _STEP = 1e-6  # of central differences [rad, m]: errors of 1e-12 and 1e-10
 
 
+_ERROR_WEIGHTS = settable("error_weights")
+
+
 class ErrorMethod(Part, ABC):
     """What is wanted of a pose, as six numbers that are zero when it is reached: the base class, also of your own.
 
     The numbers are [angular; linear]; those that are not needed stay zero. They are evaluated for the present positions
     of the skeleton, which solvers set.
 
-    Attributes:
-        tolerance: components up to this count as reached [rad, m].
-
     Source: DART report, section 2.8.2.
     """
 
-    tolerance: float = DEFAULT_TOLERANCE
+    _tolerance = DEFAULT_TOLERANCE
+
+    @property
+    def tolerance(self) -> float:
+        """Components up to this count as reached [rad, m]."""
+        return self._tolerance
+
+    @tolerance.setter
+    def tolerance(self, value: float) -> None:
+        self._tolerance = positive(value, f"{type(self).__name__}: tolerance", zero=True)
 
     @abstractmethod
     def compute_error(self) -> Array:
@@ -143,7 +153,7 @@ class BoundedError(ErrorMethod):
         self.linear_bounds = linear_bounds
         self.error_weights = error_weights
         self.error_from_center = error_from_center
-        self.tolerance = positive(tolerance, f"{type(self).__name__}: tolerance", zero=True)
+        self.tolerance = tolerance
 
     @abstractmethod
     def compute_displacement(self) -> Array:
@@ -203,7 +213,7 @@ class BoundedError(ErrorMethod):
 
         Set it to a number or three numbers, which bound both sides, or to a pair of these: lower, upper.
         """
-        return self.lower[:3].copy(), self.upper[:3].copy()
+        return fixed(self.lower[:3].copy()), fixed(self.upper[:3].copy())
 
     @angular_bounds.setter
     def angular_bounds(self, value: Any) -> None:
@@ -212,7 +222,7 @@ class BoundedError(ErrorMethod):
     @property
     def linear_bounds(self) -> tuple[Array, Array]:
         """Lower and upper bounds, (3,) each, of the linear components [m]; set as `angular_bounds`."""
-        return self.lower[3:].copy(), self.upper[3:].copy()
+        return fixed(self.lower[3:].copy()), fixed(self.upper[3:].copy())
 
     @linear_bounds.setter
     def linear_bounds(self, value: Any) -> None:
@@ -221,12 +231,12 @@ class BoundedError(ErrorMethod):
     @property
     def bounds(self) -> Array:
         """Lower and upper bounds of all components (6, 2) [rad, m] (a copy)."""
-        return np.stack([self.lower, self.upper], axis=1)
+        return fixed(np.stack([self.lower, self.upper], axis=1))
 
     @property
     def error_weights(self) -> Array:
         """Factors (6,) of the components (a copy); DART's default is 0.4 for angular ones, ours 1."""
-        return self.weights.copy()
+        return read_only_copy(_ERROR_WEIGHTS, self.weights)
 
     @error_weights.setter
     def error_weights(self, value: ArrayLike) -> None:

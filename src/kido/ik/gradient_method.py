@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import read_only_copy, settable
 from kido.errors import ModelError
 from kido.ik.part import Part
 from kido.math.transform import as_numbers, number_or_nan
@@ -23,6 +24,7 @@ Array = NDArray[np.float64]
 
 
 DEFAULT_DAMPING = 0.05
+_COMPONENT_WEIGHTS = settable("component_weights")
 
 
 def positive(value: Any, what: str, infinite: bool = False, zero: bool = False) -> float:
@@ -87,7 +89,7 @@ class JacobianMethod(GradientMethod):
 
         With weights W the method is applied to J W, and what comes out is multiplied by W.
         """
-        return None if self._weights is None else self._weights.copy()
+        return None if self._weights is None else read_only_copy(_COMPONENT_WEIGHTS, self._weights)
 
     @component_weights.setter
     def component_weights(self, value: ArrayLike | None) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.arrays import fixed
+from kido.attributes import dataclass
 from kido.errors import ModelError, NameLookupError
 from kido.ik.base import InverseKinematicsBase
 from kido.ik.coordinates import posing
@@ -156,7 +157,7 @@ class HierarchicalIK(InverseKinematicsBase):
 
     @property
     @abstractmethod
-    def modules(self) -> list[InverseKinematics]:
+    def modules(self) -> tuple[InverseKinematics, ...]:
         """All modules that take part when they are active."""
 
     @property
@@ -167,19 +168,19 @@ class HierarchicalIK(InverseKinematicsBase):
     @property
     def dof_indices(self) -> NDArray[np.int64]:
         """Places (n,) of the active coordinates in the skeleton's arrays: all that are independent and not LOCKED."""
-        return coupling_of(self._skeleton).every()
+        return fixed(coupling_of(self._skeleton).every())
 
     @property
-    def levels(self) -> list[list[InverseKinematics]]:
+    def levels(self) -> tuple[tuple[InverseKinematics, ...], ...]:
         """Active modules by level, the most important first; levels without any are left out."""
         found: dict[int, list[InverseKinematics]] = {}
         for ik in self.modules:
             if ik.active:
                 found.setdefault(ik.priority, []).append(ik)
-        return [found[level] for level in sorted(found)]
+        return tuple(tuple(found[level]) for level in sorted(found))
 
     def active_levels(self) -> list[list[InverseKinematics]]:
-        return self.levels
+        return [list(level) for level in self.levels]
 
     def compute_null_spaces(self) -> list[Array]:
         """Orthogonal projectors (n, n) at the present positions: what each level may use, and what is left at last.
@@ -264,9 +265,9 @@ class CompositeIK(HierarchicalIK):
             self.add(ik)
 
     @property
-    def modules(self) -> list[InverseKinematics]:
+    def modules(self) -> tuple[InverseKinematics, ...]:
         """Its modules, in the order they were added."""
-        return list(self._members)
+        return tuple(self._members)
 
     def add(self, ik: InverseKinematics) -> InverseKinematics:
         """Let a module take part.
@@ -300,9 +301,11 @@ class WholeBodyIK(HierarchicalIK):
     """A hierarchy of all modules that are attached to a skeleton, its bodies and their nodes."""
 
     @property
-    def modules(self) -> list[InverseKinematics]:
+    def modules(self) -> tuple[InverseKinematics, ...]:
         """Modules attached to the skeleton, then to bodies and their nodes, in the skeleton's order."""
         carriers: list[Any] = [self._skeleton]
         for body in self._skeleton.bodies:
             carriers += [body, *body.nodes()]
-        return [aspect for carrier in carriers for aspect in carrier.aspects if isinstance(aspect, InverseKinematics)]
+        return tuple(
+            aspect for carrier in carriers for aspect in carrier.aspects if isinstance(aspect, InverseKinematics)
+        )

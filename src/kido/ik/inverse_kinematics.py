@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.arrays import fixed, read_only_copy, settable
 from kido.errors import ModelError
 from kido.ik.base import InverseKinematicsBase
 from kido.ik.compiled import Displacements, key_of
@@ -37,6 +38,9 @@ _STATUS = {
     IkStatus.STOPPED: "as many iterations as allowed",
     IkStatus.NOT_FINITE: "residuals are NaN or infinite",
 }
+
+
+_OFFSET = settable("offset")
 
 
 def _default_solver() -> GradientDescentSolver:
@@ -125,7 +129,7 @@ class InverseKinematics(InverseKinematicsBase, Module, Aspect):
         return carrier_of(self._node)[0].skeleton
 
     @property
-    def dofs(self) -> list[DegreeOfFreedom]:
+    def dofs(self) -> tuple[DegreeOfFreedom, ...]:
         """The coordinates that may move; set as the constructor's `dofs`."""
         return super().dofs
 
@@ -141,12 +145,12 @@ class InverseKinematics(InverseKinematicsBase, Module, Aspect):
         coupling = coupling_of(skeleton)
         if self._known is None or self._known[0] is not coupling:
             self._known = coupling, dofs_of(self._choice, carrier_of(self._node)[0])
-        return self._known[1]
+        return fixed(self._known[1])
 
     @property
     def offset(self) -> Array:
         """Pose in the node's axes (4, 4) of the frame that is to reach the target; set to what `as_transform` takes."""
-        return self._offset.copy()
+        return read_only_copy(_OFFSET, self._offset)
 
     @offset.setter
     def offset(self, value: Any) -> None:
@@ -155,12 +159,12 @@ class InverseKinematics(InverseKinematicsBase, Module, Aspect):
     @property
     def node_transform(self) -> Array:
         """Pose (4, 4) of that frame in the world."""
-        return self._node.world_transform @ self._offset
+        return fixed(self._node.world_transform @ self._offset)
 
     @property
     def node_jacobian(self) -> Array:
         """J (6, n): [angular; linear] velocity of that frame per change of the active coordinates, world axes."""
-        return self.columns(self.skeleton.jacobian(self._node, self._offset[:3, 3]))
+        return fixed(self.columns(self.skeleton.jacobian(self._node, self._offset[:3, 3])))
 
     @property
     def target(self) -> SimpleFrame:

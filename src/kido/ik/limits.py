@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.attributes import dataclass
 from kido.errors import KidoError, ModelError
 from kido.ik.tasks import Task
 from kido.math.transform import as_numbers, number_or_nan

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.attributes import FixedAttributes
 from kido.errors import ModelError
 from kido.ik.coordinates import Coordinates
 
@@ -89,7 +90,7 @@ class Module(Coordinates, ABC):
         """What copies of parts for another module, or none, refer to: a memo for `copy.deepcopy`."""
 
 
-class Part:
+class Part(FixedAttributes):
     """A piece of an `InverseKinematics` that can be exchanged; assigning it there makes it that one's."""
 
     _ik: Module | None = None

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.arrays import fixed
 from kido.errors import ModelError
 from kido.ik.engine import search
 
@@ -104,7 +105,7 @@ class IkResult:
         coordinates (n,), of a `MotionProblem` those of each frame (frames, dofs).
         """
         found = self._numbers[..., : self._n].copy()
-        return found if self._more is None else found.reshape(self._more["shape"])
+        return fixed(found if self._more is None else found.reshape(self._more["shape"]))
 
     @property
     def status(self) -> Any:
@@ -129,12 +130,12 @@ class IkResult:
     cost = _number(search.OUT_COST, "Half the sum of squares of weighted residuals.")
 
     @property
-    def errors(self) -> list[tuple[Any, Array]]:
+    def errors(self) -> tuple[tuple[Any, Array], ...]:
         """Errors with what they are of: (6,) by name of a node [rad, m]; (frames, m) by constraint of a motion.
 
         Empty of `IkSolver`.
         """
-        return list(self._told("errors", ()))
+        return tuple(self._told("errors", ()))
 
     def error(self, of: Any) -> Array:
         """Errors of a node's name, or of a constraint of a motion (frames in which it counts, m).

@@ -9,6 +9,8 @@ import numpy as np
 from numpy import empty
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import ReadOnlyArray, read_only_copy
+from kido.attributes import FixedAttributes
 from kido.errors import ModelError, StateError
 from kido.ik.coupling import coupling_of
 from kido.ik.engine import solve as kernels
@@ -62,7 +64,9 @@ def _as_tasks(tasks: JacobianNode | Task | Iterable[Task | JacobianNode]) -> lis
     if isinstance(tasks, JacobianNode | Task):
         tasks = (tasks,)
     try:
-        given = list(tasks)
+        given = [] if isinstance(tasks, str) else list(tasks)
+        if isinstance(tasks, str):
+            raise TypeError
     except TypeError:
         raise ModelError(f"tasks: expected a node, a kido.ik.Task or a list of these, got {tasks!r}") from None
     if any(isinstance(t, Task) and not t.kind.for_positions for t in given):
@@ -76,7 +80,7 @@ def _checked_skeleton(value: Any) -> Skeleton:
     return value
 
 
-class IkSolver:
+class IkSolver(FixedAttributes):
     """Finds positions at which tasks are met, or as nearly as can be, within joint limits.
 
     It minimizes half the sum of squares of the tasks' weighted residuals, all levels alike, over the active
@@ -154,14 +158,14 @@ class IkSolver:
         return self._skeleton
 
     @property
-    def tasks(self) -> list[Task]:
+    def tasks(self) -> tuple[Task, ...]:
         """Its tasks (a copy of the list)."""
-        return list(self._tasks)
+        return tuple(self._tasks)
 
     @property
     def dofs(self) -> NDArray[np.int64]:
         """Indices of the active coordinates (a copy)."""
-        return self._current().dofs.copy()
+        return read_only_copy(ReadOnlyArray, self._current().dofs)
 
     def clone(self, skeleton: Skeleton | None = None) -> Self:
         """A copy for the same skeleton or for a copy of it, such as another thread has; frames elsewhere are shared.

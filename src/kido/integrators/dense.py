@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import fixed
+from kido.attributes import FixedAttributes
 from kido.errors import StateError
 from kido.math.transform import as_numbers
 
@@ -83,7 +85,7 @@ def _cubic(s: float, h: float, y0: Array, y1: Array, d0: Array, d1: Array) -> Ar
     return r * r * (1.0 + 2.0 * s) * y0 + s * s * (3.0 - 2.0 * s) * y1 + h * s * r * (r * d0 - s * d1)
 
 
-class DenseOutput:
+class DenseOutput(FixedAttributes):
     """A motion at any time between its first and its last, by the interpolants of its steps.
 
     Its error is of the order of the step's: fourth for Dormand-Prince and RK4. Closed loops stay closed. What becomes
@@ -129,7 +131,7 @@ class DenseOutput:
     @property
     def step_times(self) -> Array:
         """Ends of steps, the start first [s]."""
-        return np.array([self._start, *self._ends])
+        return fixed(np.array([self._start, *self._ends]))
 
     def __call__(self, time: ArrayLike) -> State:
         """Positions and velocities.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.attributes import dataclass
 from kido.errors import ModelError, StateError
 from kido.integrators.integrator import Integrator, count
 from kido.math.transform import as_flag, number_or_nan, takes

@@ -13,9 +13,9 @@ A system with callbacks (`kido.integrators.schema`) may alter the state of a sta
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from kido.attributes import dataclass
 from kido.errors import ModelError
 from kido.integrators.integrator import CompiledIntegrator, count, positive
 from kido.integrators.rates import displace, displacement_rate, evaluate_system

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.attributes import FixedAttributes
 from kido.errors import ModelError
 from kido.math.transform import number_or_nan
 
@@ -28,7 +29,7 @@ class Mechanics(Protocol):
     ) -> tuple[Array, Array]: ...
 
 
-class Integrator(ABC):
+class Integrator(FixedAttributes, ABC):
     """Takes a mechanical system from one time to another. Subclass it, and write `step`, for your own.
 
     An integrator holds parameters and no state, so that one object serves any number of systems.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from kido.attributes import dataclass
 from kido.integrators.integrator import CompiledIntegrator
 from kido.integrators.rates import accelerate, articulate, displace, evaluate, loads
 from kido.integrators.schema import MOTION

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.attributes import FixedAttributes, named_arguments
 from kido.errors import ModelError
 from kido.integrators.dense import DenseOutput, HermiteSegment, RungeKuttaSegment
 from kido.integrators.events import Crossing, Event, EventWatch, checked_events
@@ -60,7 +61,7 @@ class Trajectory(NamedTuple):
     __repr__ = brief
 
 
-class Movable(ABC):
+class Movable(FixedAttributes, ABC):
     """What `simulate` can move besides a skeleton: a skeleton with closed loops is one."""
 
     @property
@@ -73,6 +74,7 @@ class Movable(ABC):
         """What integrators see of it, from the state that the skeleton has."""
 
 
+@named_arguments
 def simulate(
     skeleton: Skeleton | Movable,
     integrator: Integrator,

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.attributes import FixedAttributes
 from kido.errors import ModelError, StateError
 from kido.integrators import run
 from kido.integrators.dense import RungeKuttaSegment
@@ -55,7 +56,7 @@ def with_arrays(tree: Struct, **others: Array) -> TREE:
     return TREE(**{**arrays, **{name: np.ascontiguousarray(x, np.int64) for name, x in others.items()}})
 
 
-class System:
+class System(FixedAttributes):
     """Joints, bodies, and the forces that act on them.
 
     Args:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from kido.attributes import dataclass
 from kido.integrators.discrete import about_origin, held_momentum, respond, step_momentum, weight_and_external
 from kido.integrators.integrator import CompiledIntegrator, count, positive
 from kido.integrators.rates import articulate, commands, displace, given_accelerations

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from kido import models
+from kido.attributes import check_options, named_arguments
 from kido.errors import FileFormatError, KidoError, ModelError
 from kido.io.xml import is_text, parse
 
@@ -74,6 +75,7 @@ def load(path: Literal["arm7", "humanoid", "quadruped"], **options: Any) -> Skel
 def load(path: Literal["ball_chain", "container", "dominoes", "stack"], **options: Any) -> World: ...
 @overload
 def load(path: str | Path, **options: Any) -> Skeleton | World: ...
+@named_arguments
 def load(path: str | Path, **options: Any) -> Skeleton | World:
     """Read a robot or a world from a file (or from XML text).
 
@@ -87,7 +89,8 @@ def load(path: str | Path, **options: Any) -> Skeleton | World:
 
     Raises:
         FileFormatError: no such file or model, or it does not hold what it should.
-        KidoError: a format that is not known, or an option that its reader does not have.
+        KidoError: a format that is not known.
+        ArgumentError: an option that its reader does not have.
     """
     if not isinstance(path, str | os.PathLike):
         raise KidoError(f"load: expected the path of a file, a bundled model or XML text, got {path!r}")
@@ -95,11 +98,7 @@ def load(path: str | Path, **options: Any) -> Skeleton | World:
     found = _format_of(source)
     reader = import_module(found.reader).read
     known = [name for name in inspect.signature(reader).parameters if name not in ("source", "path")]
-    for name in options:
-        if name not in known:
-            raise KidoError(
-                f"{found.suffix} files have no option {name!r}; expected one of {', '.join(known) or 'none'}"
-            )
+    check_options(f"load: {found.suffix} files: read", options, known)
     return reader(source, **options)
 
 
@@ -165,6 +164,7 @@ def _starts_as_xml(path: str | Path) -> bool:
         return True
 
 
+@named_arguments
 def save(model: Skeleton | World, path: str | Path, *, approximate: bool = False, meshes: str = "copy") -> list[str]:
     """Write a robot or a world in its initial state as a URDF, SDF or SKEL file.
 

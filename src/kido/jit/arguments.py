@@ -17,11 +17,11 @@ from numba.np.arrayobj import make_array, populate_array
 
 from kido.jit.array_object import (
     BYTE_ORDER,
-    C_CONTIGUOUS_ALIGNED_WRITEABLE,
     DATA,
     DTYPE,
     FLAGS,
     NDIM,
+    READABLE,
     SHAPE,
     TYPE,
     TYPE_NUMBER,
@@ -80,7 +80,10 @@ register_model(ArgumentType)(models.ArrayModel)
 
 
 def array_of(context, builder, array_type, obj):
-    """An array of Python as a value of compiled code, and whether it is another than the type says."""
+    """An array of Python as a value of compiled code, and whether it is another than the type says.
+
+    Arrays that are not to be written to are taken: what compiled code writes to is its caller's own.
+    """
     start = builder.ptrtoint(obj, _I64)
     refused = cgutils.alloca_once_value(builder, cgutils.true_bit)
     array = make_array(array_type)(context, builder)
@@ -91,9 +94,16 @@ def array_of(context, builder, array_type, obj):
     def is_known(address, name):
         return builder.icmp_signed("==", address, builder.ptrtoint(known(builder, name), _I64))
 
-    with builder.if_then(is_known(word(start, TYPE), "ndarray"), likely=True):
-        flags = builder.and_(word(start, FLAGS, _I32), _I32(C_CONTIGUOUS_ALIGNED_WRITEABLE))
-        good = builder.icmp_signed("==", flags, _I32(C_CONTIGUOUS_ALIGNED_WRITEABLE))
+    kind = word(start, TYPE)
+    is_array = cgutils.alloca_once_value(builder, is_known(kind, "ndarray"))
+    with builder.if_then(builder.not_(builder.load(is_array)), likely=False):
+        api = context.get_python_api(builder)
+        derives = api._get_function(ir.FunctionType(_I32, [api.pyobj] * 2), "PyType_IsSubtype")
+        types_of = [builder.inttoptr(kind, api.pyobj), builder.bitcast(known(builder, "ndarray"), api.pyobj)]
+        builder.store(builder.icmp_signed("!=", builder.call(derives, types_of), _I32(0)), is_array)
+    with builder.if_then(builder.load(is_array), likely=True):
+        flags = builder.and_(word(start, FLAGS, _I32), _I32(READABLE))
+        good = builder.icmp_signed("==", flags, _I32(READABLE))
         same_rank = builder.icmp_signed("==", word(start, NDIM, _I32), _I32(array_type.ndim))
         dtype, expected = word(start, DTYPE), np.dtype(str(array_type.dtype))  # there are many equal ones: copies, say
         same_number = builder.icmp_signed("==", word(dtype, TYPE_NUMBER, _I32), _I32(expected.num))

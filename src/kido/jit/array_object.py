@@ -15,7 +15,7 @@ from kido.jit.image import know
 # Offsets in NumPy's array object, part of its stable binary interface.
 TYPE, DATA, NDIM, SHAPE, DTYPE, FLAGS = 8, 16, 24, 32, 56, 64
 BYTE_ORDER, TYPE_NUMBER = 26, 28  # in its dtype
-C_CONTIGUOUS_ALIGNED_WRITEABLE = 0x0001 | 0x0100 | 0x0400
+READABLE, WRITEABLE = 0x0001 | 0x0100, 0x0400  # C-contiguous and aligned
 DOUBLE = 12  # NumPy's number of float64
 _PLACE_OF_NEW = 93  # PyArray_New in NumPy's table of functions, part of its stable binary interface
 _FLOAT64 = np.dtype(np.float64)
@@ -29,7 +29,7 @@ def _layout_is_known() -> bool:
 
     flags = word(FLAGS, ctypes.c_int32) if probe.__sizeof__() > FLAGS else 0
     return (
-        flags & C_CONTIGUOUS_ALIGNED_WRITEABLE == C_CONTIGUOUS_ALIGNED_WRITEABLE
+        flags & (READABLE | WRITEABLE) == READABLE | WRITEABLE
         and word(TYPE) == id(np.ndarray)
         and word(DATA) == probe.ctypes.data
         and word(NDIM, ctypes.c_int32) == 2

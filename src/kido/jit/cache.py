@@ -31,6 +31,9 @@ from kido.jit.struct import DEBUG
 
 _IMPORT = re.compile(r"^[ \t]*(?:from\s+(kido[\w.]*)\s+import\s+(\([^)]*\)|.+)|import\s+(kido[\w.]*))", re.MULTILINE)
 
+# Modules that no compiled code is made of, nor of what they declare.
+_WITHOUT_CODE = {"kido", "kido.arrays", "kido.attributes", "kido.errors"}
+
 _FOR_TYPES = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t]+.*\n|\n)+", re.MULTILINE)
 
 
@@ -60,7 +63,7 @@ def _text_and_imports(name: str) -> tuple[str, tuple[str, ...]]:
         found.append(module)
         children = (f"{module}.{part}" for part in re.findall(r"\w+", match.group(2) or ""))
         found.extend(child for child in children if child in sys.modules)
-    return text, tuple(m for m in found if m != "kido")
+    return text, tuple(m for m in found if m not in _WITHOUT_CODE)
 
 
 def sources(name: str) -> dict[str, str]:

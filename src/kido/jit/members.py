@@ -22,9 +22,10 @@ __all__ = [
     "KNOWN",
     "FastProperty",
     "Member",
-    "copied",
+    "copier",
     "handle_of",
     "is_missing",
+    "know_type",
     "maker",
     "nothing",
     "number_at",
@@ -50,9 +51,25 @@ def number_at(*path: str) -> Any:
     return Intrinsic(_MODULE, "number_at", *path)
 
 
-def maker(*more: int) -> Any:
-    """A function that makes a float64 array (n, *more) for n: the object, and its numbers to be written."""
-    return Intrinsic(_MODULE, "maker", *more)
+def know_type(name: str, kind: type) -> str:
+    """Let compiled code know a type of arrays; gives its name."""
+    know(f"type_{name}", id(kind))
+    _KEPT.append(kind)
+    return f"type_{name}"
+
+
+def maker(of: str, *more: int) -> Any:
+    """A function that makes a float64 array (n, *more) for n: the object, and its numbers to be written.
+
+    Args:
+        of: name of its type; Python writes to no other than "ndarray".
+    """
+    return Intrinsic(_MODULE, "maker", of, *more)
+
+
+def copier(of: str = "ndarray") -> Any:
+    """A function that copies the C-contiguous float64 array that is an object's attribute `value`, as another type."""
+    return Intrinsic(_MODULE, "copier", of)
 
 
 def otherwise(name: str, function: Callable[..., Any], number: int) -> Any:
@@ -64,8 +81,8 @@ def otherwise(name: str, function: Callable[..., Any], number: int) -> Any:
 
 handle_of = number_at("handle")
 _know("value")
-is_missing, copied, vector_of, nothing, put = (
-    Intrinsic(_MODULE, name) for name in ("is_missing", "copied", "vector_of", "nothing", "put")
+is_missing, vector_of, nothing, put = (
+    Intrinsic(_MODULE, name) for name in ("is_missing", "vector_of", "nothing", "put")
 )
 
 

@@ -9,7 +9,7 @@ from numba.core.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 from kido.jit.arguments import OBJECT, ArgumentType, array_of, known
-from kido.jit.array_object import DATA, DOUBLE, NDIM, SHAPE
+from kido.jit.array_object import DATA, DOUBLE, FLAGS, NDIM, SHAPE, WRITEABLE
 
 VECTOR = ArgumentType(1)
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
@@ -57,18 +57,34 @@ def is_missing(typing_context, item):
     return types.boolean(OBJECT), generate
 
 
-def _new_array(context, builder, api, rank, shape):
-    """A new float64 array; shape points to its sizes."""
+def _place(builder, item, offset, kind=_I64):
+    """Pointer to a field of an object."""
+    return builder.inttoptr(builder.add(builder.ptrtoint(item, _I64), _I64(offset)), kind.as_pointer())
+
+
+def _fix(builder, made, kind):
+    """Let an array be written to no more, unless it is an ordinary one."""
+    if kind != "ndarray":
+        flags = _place(builder, made, FLAGS, _I32)
+        builder.store(builder.and_(builder.load(flags), _I32(~WRITEABLE)), flags)
+
+
+def _new_array(context, builder, api, rank, shape, kind):
+    """A new float64 array of a type that is known by name; shape points to its sizes."""
     nothing, zero = ir.Constant(api.pyobj, None), _I32(0)
     taken = [api.pyobj, _I32, shape.type, _I32, api.pyobj, api.pyobj, _I32, _I32, api.pyobj]
     function = ir.FunctionType(api.pyobj, taken).as_pointer()
     new = builder.bitcast(known(builder, "new_array"), function)
-    of = builder.bitcast(known(builder, "ndarray"), api.pyobj)
+    of = builder.bitcast(known(builder, kind), api.pyobj)
     return builder.call(new, [of, rank, shape, _I32(DOUBLE), nothing, nothing, zero, zero, nothing])
 
 
-def maker(*more):
-    """A function that makes a float64 array (n, *more) for n: the object, and its numbers to be written."""
+def maker(of, *more):
+    """A function that makes a float64 array (n, *more) for n: the object, and its numbers to be written.
+
+    Args:
+        of: name of its type; Python writes to no other than "ndarray".
+    """
     kind, rank = ArgumentType(1 + len(more)), 1 + len(more)
 
     def make(typing_context, n):
@@ -77,9 +93,11 @@ def maker(*more):
             room = cgutils.alloca_once(builder, _I64, size=rank)
             for k, size in enumerate([args[0], *map(_I64, more)]):
                 builder.store(size, builder.gep(room, [_I32(k)]))
-            made = _new_array(context, builder, api, _I32(rank), room)
+            made = _new_array(context, builder, api, _I32(rank), room, of)
             there = builder.select(cgutils.is_not_null(builder, made), made, api.borrow_none())
             pair = builder.ptrtoint(made, _I64), array_of(context, builder, kind, there)[0]
+            with builder.if_then(cgutils.is_not_null(builder, made), likely=True):
+                _fix(builder, made, of)
             return context.make_tuple(builder, signature.return_type, pair)
 
         return types.Tuple((OBJECT, kind))(types.int64), generate
@@ -87,34 +105,36 @@ def maker(*more):
     return intrinsic(make)
 
 
-@intrinsic
-def copied(typing_context, of):
-    """A copy of the C-contiguous float64 array that is an object's attribute `value`."""
+def copier(of):
+    """A function that copies the C-contiguous float64 array that is an object's attribute `value`, as another type."""
 
-    def generate(context, builder, signature, args):
-        api = context.get_python_api(builder)
+    def copy(typing_context, item):
+        def generate(context, builder, signature, args):
+            api = context.get_python_api(builder)
 
-        def word(item, offset, kind=_I64):
-            place = builder.add(builder.ptrtoint(item, _I64), _I64(offset))
-            return builder.load(builder.inttoptr(place, kind.as_pointer()))
+            def word(item, offset, kind=_I64):
+                return builder.load(_place(builder, item, offset, kind))
 
-        value = api.object_getattr(builder.inttoptr(args[0], api.pyobj), _text(builder, api, "value"))
-        result = cgutils.alloca_once_value(builder, _I64(0))
-        with builder.if_then(cgutils.is_not_null(builder, value), likely=True):
-            rank, shape = word(value, NDIM, _I32), builder.inttoptr(word(value, SHAPE), _I64.as_pointer())
-            made = _new_array(context, builder, api, rank, shape)
-            with builder.if_then(cgutils.is_not_null(builder, made), likely=True):
-                size = cgutils.alloca_once_value(builder, _I64(8))
-                with cgutils.for_range(builder, builder.zext(rank, _I64)) as loop:
-                    length = builder.load(builder.gep(shape, [loop.index]))
-                    builder.store(builder.mul(builder.load(size), length), size)
-                target, source = (builder.inttoptr(word(a, DATA), ir.IntType(8).as_pointer()) for a in (made, value))
-                cgutils.raw_memcpy(builder, target, source, builder.load(size), 1)
-            builder.store(builder.ptrtoint(made, _I64), result)
-            api.decref(value)
-        return builder.load(result)
+            value = api.object_getattr(builder.inttoptr(args[0], api.pyobj), _text(builder, api, "value"))
+            result = cgutils.alloca_once_value(builder, _I64(0))
+            with builder.if_then(cgutils.is_not_null(builder, value), likely=True):
+                rank, shape = word(value, NDIM, _I32), builder.inttoptr(word(value, SHAPE), _I64.as_pointer())
+                made = _new_array(context, builder, api, rank, shape, of)
+                with builder.if_then(cgutils.is_not_null(builder, made), likely=True):
+                    size = cgutils.alloca_once_value(builder, _I64(8))
+                    with cgutils.for_range(builder, builder.zext(rank, _I64)) as loop:
+                        length = builder.load(builder.gep(shape, [loop.index]))
+                        builder.store(builder.mul(builder.load(size), length), size)
+                    ends = (builder.inttoptr(word(a, DATA), ir.IntType(8).as_pointer()) for a in (made, value))
+                    cgutils.raw_memcpy(builder, *ends, builder.load(size), 1)
+                    _fix(builder, made, of)
+                builder.store(builder.ptrtoint(made, _I64), result)
+                api.decref(value)
+            return builder.load(result)
 
-    return OBJECT(OBJECT), generate
+        return OBJECT(OBJECT), generate
+
+    return intrinsic(copy)
 
 
 @intrinsic

@@ -16,6 +16,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from kido.attributes import FixedAttributes
 from kido.errors import ModelError, StateError
 from kido.math.transform import as_numbers
 from kido.skeleton import Skeleton
@@ -196,7 +197,7 @@ def check_models(skeleton: Any, other: Any, attribute: str, expected: str) -> No
         raise ModelError(f"layout of skeleton {skeleton.name!r}: expected {expected}, got {other!r}")
 
 
-class StateLayout:
+class StateLayout(FixedAttributes):
     """Converts states between a skeleton and a model of another program that has joints of the same names.
 
     Numbers of theirs that belong to no joint of the skeleton stay as in `template`. All methods take and

@@ -5,11 +5,12 @@ Each is a skeleton and the constraints that close it, in a closed state from whi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.attributes import dataclass
 from kido.constraints import (
     BallJointConstraint,
     Constraint,

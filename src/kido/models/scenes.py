@@ -7,11 +7,11 @@ benchmark. Everything is in SI units, Z up, and the floor's surface is at z = 0.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from kido.attributes import dataclass, named_arguments
 from kido.errors import ModelError
 from kido.reprs import brief
 
@@ -87,6 +87,7 @@ class Scene:
         return tuple(b for b in self.blocks if b.mass > 0.0)
 
 
+@named_arguments
 def stack_scene(count: int = 10) -> Scene:
     """A tower of `count` equal cubes of 0.1 m and 1 kg, each resting on the one below."""
     edge = 0.1
@@ -105,6 +106,7 @@ def stack_scene(count: int = 10) -> Scene:
     )
 
 
+@named_arguments
 def container_scene(count: int = 25, *, aside: float = 0.03) -> Scene:
     """An open bin, 0.7 m wide, with `count` cubes of 0.1 m and 1 kg about to fall into it.
 
@@ -144,6 +146,7 @@ def container_scene(count: int = 25, *, aside: float = 0.03) -> Scene:
     return Scene("container", sides + tuple(boxes))
 
 
+@named_arguments
 def dominoes_scene(count: int = 20) -> Scene:
     """A row of `count` dominoes on a gentle curve; the first is already tipping over."""
     thick, wide, tall, spacing, radius, push = 0.02, 0.08, 0.16, 0.07, 1.5, 3.0

@@ -7,12 +7,14 @@ import math
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from kido.attributes import named_arguments
 from kido.models.scenes import PALETTE, Block, Scene, container_scene, dominoes_scene, stack_scene, whole
 from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
 from kido.simulation import World
 from kido.skeleton import FreeJoint, Inertia, Skeleton, WeldJoint
 
 
+@named_arguments
 def stack(count: int = 10) -> World:
     """A world with a tower of `count` cubes (see `stack_scene`).
 
@@ -21,16 +23,19 @@ def stack(count: int = 10) -> World:
     return build_world(stack_scene(whole(count, "stack", "boxes")))
 
 
+@named_arguments
 def container(count: int = 25) -> World:
     """A world with `count` cubes over an open bin (see `container_scene`). Raises like `stack`."""
     return build_world(container_scene(whole(count, "container", "boxes")))
 
 
+@named_arguments
 def dominoes(count: int = 20) -> World:
     """A world with a row of `count` dominoes (see `dominoes_scene`). Raises like `stack`."""
     return build_world(dominoes_scene(whole(count, "dominoes", "dominoes")))
 
 
+@named_arguments
 def mixed_shapes(count: int = 3003, *, tower: int = 3, sleeping: bool = False) -> World:
     """A world with `count` free bodies on a plane: boxes, spheres, capsules, cylinders, ellipsoids and cones.
 

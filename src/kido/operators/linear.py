@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.attributes import FixedAttributes, dataclass
 from kido.errors import KidoError
 from kido.math.transform import as_numbers
 
@@ -35,7 +35,7 @@ class Step(NamedTuple):
     operations: int
 
 
-class Linear(ABC):
+class Linear(FixedAttributes, ABC):
     """A linear map between spaces of bodies, joints or nodes."""
 
     on: BodyList | None

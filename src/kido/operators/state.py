@@ -8,13 +8,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kido.arrays import fixed
+from kido.attributes import FixedAttributes
 from kido.operators.body_list import BodyList, Nodes
 from kido.operators.expression import Operator
 from kido.operators.linear import Array, OperatorError
 from kido.skeleton import BodyNode, DegreeOfFreedom, Skeleton
 
 
-class OperatorState:
+class OperatorState(FixedAttributes):
     """Bodies at one state: what `SpatialOperators` are of."""
 
     def __init__(self, on: BodyList, positions: ArrayLike | None, velocities: ArrayLike | None, nodes: Any):
@@ -103,24 +105,24 @@ class OperatorState:
         return self.on.skeleton
 
     @property
-    def bodies(self) -> list[BodyNode]:
+    def bodies(self) -> tuple[BodyNode, ...]:
         """The bodies, in the order of spatial vectors."""
-        return list(self.on.bodies)
+        return tuple(self.on.bodies)
 
     @property
-    def dofs(self) -> list[DegreeOfFreedom]:
+    def dofs(self) -> tuple[DegreeOfFreedom, ...]:
         """The free coordinates, in the order of joint vectors."""
-        return [self.on.skeleton.parts.dofs[k] for k in self.on.container.source.tolist()]
+        return tuple(self.on.skeleton.parts.dofs[k] for k in self.on.container.source.tolist())
 
     @property
-    def given_dofs(self) -> list[DegreeOfFreedom]:
+    def given_dofs(self) -> tuple[DegreeOfFreedom, ...]:
         """The prescribed coordinates, in the order of the columns of `H_given`."""
-        return [self.on.skeleton.parts.dofs[k] for k in self.on.container.given_source.tolist()]
+        return tuple(self.on.skeleton.parts.dofs[k] for k in self.on.container.given_source.tolist())
 
     @property
     def velocities(self) -> Array:
         """u of the free coordinates."""
-        return self.on.u[self.on.container.source]
+        return fixed(self.on.u[self.on.container.source])
 
     def _body_vector(self, field: str) -> Array:
         return getattr(self.on.container, field).reshape(-1).copy()
@@ -128,7 +130,7 @@ class OperatorState:
     @property
     def V(self) -> Array:
         """Spatial velocities (6 bodies,): V = phi* (H* u + V_boundary), and H_given* u of prescribed coordinates."""
-        return self._body_vector("V")
+        return fixed(self._body_vector("V"))
 
     @property
     def a(self) -> Array:
@@ -136,34 +138,34 @@ class OperatorState:
 
         alpha is the inertial derivative of V: [rate of w; acceleration of the origin].
         """
-        return self._body_vector("a")
+        return fixed(self._body_vector("a"))
 
     @property
     def b(self) -> Array:
         """Gyroscopic wrenches (6 bodies,): f = phi (M alpha + b - weight - external wrenches)."""
-        return self._body_vector("b")
+        return fixed(self._body_vector("b"))
 
     @property
     def weight(self) -> Array:
         """Wrenches of gravity (6 bodies,) on bodies that have weight."""
-        return self._body_vector("weight")
+        return fixed(self._body_vector("weight"))
 
     @property
     def V_boundary(self) -> Array:
         """phi*(p, k) V(p) of bodies whose parent is above the list, zero for others (6 bodies,)."""
-        return self._body_vector("V_boundary")
+        return fixed(self._body_vector("V_boundary"))
 
     @property
     def A_boundary(self) -> Array:
         """phi*(p, k) alpha(p) of these with all coordinates' accelerations zero (6 bodies,)."""
-        return self._body_vector("A_boundary")
+        return fixed(self._body_vector("A_boundary"))
 
     @property
     def node_products(self) -> Array:
         """w x (w x r) of the nodes of B (6 nodes,), so that their accelerations are B* alpha + node_products."""
         nodes = self.of_nodes.container
         w = self.on.container.V[nodes.body, :3]
-        return np.hstack([np.zeros(w.shape), np.cross(w, np.cross(w, nodes.arm))]).reshape(-1)
+        return fixed(np.hstack([np.zeros(w.shape), np.cross(w, np.cross(w, nodes.arm))]).reshape(-1))
 
     @property
     def of_nodes(self) -> Nodes:

@@ -11,6 +11,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.attributes import FixedAttributes
+from kido.errors import ModelError
+
 Array = NDArray[np.float64]
 Retraction = Callable[[Array, Array], Array]
 
@@ -31,7 +34,12 @@ def central_differences(
 
     Returns:
         (n,) for a function with one value, (m, n) for one with m values.
+
+    Raises:
+        ModelError: no function, or x is no array.
     """
+    if not callable(function) or not isinstance(x, np.ndarray):
+        raise ModelError(f"central differences: expected a function and an array, got {function!r} and {x!r}")
     columns = []
     dx = np.zeros(x.size)
     for i in range(x.size):
@@ -47,7 +55,7 @@ def central_differences(
     return np.stack(columns, axis=-1)
 
 
-class Function(ABC):
+class Function(FixedAttributes, ABC):
     """One number that depends on x (n,). Subclass it, and write `evaluate`, for your own.
 
     Derivatives are with respect to displacements dx of x, as the problem's `retract(x, dx)` makes them; in a plain

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import scipy
 
+from kido.attributes import dataclass
 from kido.errors import ModelError
 from kido.optimization.function import Array, LeastSquares, NullFunction
 from kido.optimization.normal_equations import NormalEquations

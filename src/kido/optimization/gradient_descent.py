@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from kido.attributes import dataclass
 from kido.optimization.function import Array
 from kido.optimization.problem import Evaluator
 from kido.optimization.solution import Outcome, Reason, largest, multipliers

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from kido.attributes import dataclass
 from kido.libraries import library
 from kido.optimization.function import Array
 from kido.optimization.problem import ChartFunctions, Evaluator

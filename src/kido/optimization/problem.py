@@ -11,6 +11,8 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from kido.arrays import read_only_copy, settable
+from kido.attributes import FixedAttributes
 from kido.errors import ModelError, StateError
 from kido.math.transform import as_numbers, as_vector
 from kido.optimization.function import (
@@ -28,7 +30,12 @@ from kido.reprs import counted
 FunctionLike = Function | Callable[[Array], Any]
 
 
-class Problem:
+_INITIAL = settable("initial")
+_LOWER = settable("lower")
+_UPPER = settable("upper")
+
+
+class Problem(FixedAttributes):
     """Minimize f(x) subject to lower <= x <= upper, h(x) = 0 and g(x) <= 0.
 
     x has `dimension` numbers. Points are moved by `retract(x, dx)`, which adds unless a subclass says otherwise: poses
@@ -85,7 +92,7 @@ class Problem:
     @property
     def initial(self) -> Array:
         """Where solvers start (n,). What is assigned is moved within the bounds."""
-        return self._initial.copy()
+        return read_only_copy(_INITIAL, self._initial)
 
     @initial.setter
     def initial(self, value: ArrayLike) -> None:
@@ -94,7 +101,7 @@ class Problem:
     @property
     def lower(self) -> Array:
         """Lower bounds (n,)."""
-        return self._lower.copy()
+        return read_only_copy(_LOWER, self._lower)
 
     @lower.setter
     def lower(self, value: ArrayLike) -> None:
@@ -103,7 +110,7 @@ class Problem:
     @property
     def upper(self) -> Array:
         """Upper bounds (n,)."""
-        return self._upper.copy()
+        return read_only_copy(_UPPER, self._upper)
 
     @upper.setter
     def upper(self, value: ArrayLike) -> None:
@@ -114,9 +121,9 @@ class Problem:
         self._lower, self._upper = self._checked_bounds(lower, upper)
 
     @property
-    def seeds(self) -> list[Array]:
+    def seeds(self) -> tuple[Array, ...]:
         """Further points (n,) to start from."""
-        return [seed.copy() for seed in self._seeds]
+        return tuple(seed.copy() for seed in self._seeds)
 
     @seeds.setter
     def seeds(self, value: Iterable[ArrayLike]) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from kido.attributes import dataclass
 from kido.libraries import library
 from kido.optimization.function import Array, LeastSquares, central_differences
 from kido.optimization.problem import Evaluator, dense

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy
 
+from kido.attributes import dataclass
 from kido.errors import ModelError, NameLookupError
 from kido.optimization.function import Array, LeastSquares
 from kido.optimization.problem import ChartFunctions, Evaluator
@@ -35,11 +35,11 @@ class ScipySolver(Solver):
         """Class and method."""
         return f"{type(self).__name__}({self.method or ''})"
 
-    def check(self) -> None:
-        """Refuse settings out of range."""
-        super().check()
-        if self.method is not None and self.method not in self.METHODS:
-            raise NameLookupError("method of SciPy", self.method, self.METHODS)
+    def check_setting(self, name: str, value: Any) -> None:
+        """Refuse a value of a setting that is out of range."""
+        super().check_setting(name, value)
+        if name == "method" and value is not None and value not in self.METHODS:
+            raise NameLookupError("method of SciPy", value, self.METHODS)
 
     def run(self, evaluator: Evaluator, start: Array) -> Outcome:
         """Solve from one start.

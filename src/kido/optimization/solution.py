@@ -10,7 +10,6 @@ The multipliers of what is active are estimated here as those that leave the sma
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -18,6 +17,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from kido.attributes import dataclass
+from kido.errors import ModelError
 from kido.optimization.function import Array
 from kido.optimization.problem import Evaluator, Problem
 from kido.reprs import brief
@@ -89,9 +90,16 @@ def certify(
         known: multipliers of the equalities and inequalities that a solver suggests. They are taken instead of
             estimated ones where the problem's derivatives are sparse; any multipliers that balance the gradient prove
             stationarity.
+
+    Raises:
+        ModelError: no problem, or x is no array (n,).
     """
+    if not isinstance(problem, Evaluator | Problem):
+        raise ModelError(f"certify: expected a kido.optimization.Problem, got {problem!r}")
     evaluator = problem if isinstance(problem, Evaluator) else problem.evaluator()
     problem = evaluator.problem
+    if not isinstance(x, np.ndarray) or x.shape != (problem.dimension,):
+        raise ModelError(f"certify: x: expected an array of {problem.dimension} numbers, got {x!r}")
     lower, upper = problem.lower, problem.upper
     h, g = evaluator.equality(x), evaluator.inequality(x)
     bound = float(np.max(np.concatenate([lower - x, x - upper, [0.0]])))

@@ -6,12 +6,13 @@ import copy
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kido.attributes import FixedAttributes, dataclass, set_attribute
 from kido.errors import ModelError
 from kido.math.transform import as_vector, number_or_nan
 from kido.optimization.function import Array
@@ -22,7 +23,7 @@ FALLEN = -1e20  # an objective below it falls without end
 
 
 @dataclass(kw_only=True)
-class Solver(ABC):
+class Solver(FixedAttributes, ABC):
     """Solves problems. Subclass it, and write `run`, for your own; a dataclass's fields become settings.
 
     A solver holds settings and no state, so that one object serves any number of problems.
@@ -77,6 +78,8 @@ class Solver(ABC):
             StateError: a function returns something of a wrong shape.
         """
         began = time.perf_counter()
+        if not isinstance(problem, Problem):
+            raise ModelError(f"{self.name}: expected a kido.optimization.Problem, got {problem!r}")
         self.check()
         start = problem.initial if initial is None else problem.clip(as_vector(initial, "initial", problem.dimension))
         evaluator = problem.evaluator()
@@ -114,24 +117,40 @@ class Solver(ABC):
         return copy.deepcopy(self)
 
     def check(self) -> None:
-        """Refuse settings out of range.
+        """Refuse what cannot be solved with, such as a library that is missing. Settings are refused when they are set.
 
         Raises:
             ModelError: the first one that is.
         """
         for field in fields(self):
-            value = getattr(self, field.name)
-            what = f"{self.name}.{field.name}"
-            if isinstance(field.default, bool):
-                if not isinstance(value, bool):
-                    raise ModelError(f"{what}: expected True or False, got {value!r}")
-            elif isinstance(field.default, float):
-                if not number_or_nan(value) > 0.0 or not np.isfinite(value):
-                    raise ModelError(f"{what}: expected a finite number above 0, got {value!r}")
-            elif isinstance(field.default, int) or (field.name == "attempts" and value is not None):
-                lowest = 0 if field.name in self._may_be_zero else 1
-                if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < lowest:
-                    raise ModelError(f"{what}: expected a whole number not below {lowest}, got {value!r}")
+            self.check_setting(field.name, getattr(self, field.name))
+
+    def check_setting(self, name: str, value: Any) -> None:
+        """Refuse a value of a setting that is out of range.
+
+        Raises:
+            ModelError: it is.
+        """
+        what, default = f"{self.name}.{name}", getattr(type(self), name, None)
+        if isinstance(default, bool):
+            if not isinstance(value, bool):
+                raise ModelError(f"{what}: expected True or False, got {value!r}")
+        elif isinstance(default, float):
+            if not number_or_nan(value) > 0.0 or not np.isfinite(value):
+                raise ModelError(f"{what}: expected a finite number above 0, got {value!r}")
+        elif isinstance(default, int) or (name == "attempts" and value is not None):
+            lowest = 0 if name in self._may_be_zero else 1
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < lowest:
+                raise ModelError(f"{what}: expected a whole number not below {lowest}, got {value!r}")
+
+    if not TYPE_CHECKING:
+
+        def __setattr__(self, name, value):
+            if name in {field.name for field in fields(self)}:
+                self.check_setting(name, value)
+                object.__setattr__(self, name, value)
+            else:
+                set_attribute(self, name, value)
 
     # ---------------------------------------------------------------------------------------------------------
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy
 
+from kido.attributes import dataclass
 from kido.errors import NameLookupError
 from kido.optimization.dense_qp import QuadraticProgram
 from kido.optimization.function import Array, LeastSquares
@@ -87,11 +87,11 @@ class SqpSolver(Solver):
 
     HESSIANS: ClassVar[tuple[str, ...]] = ("auto", "gauss-newton", "bfgs")
 
-    def check(self) -> None:
-        """Refuse settings out of range."""
-        super().check()
-        if self.hessian not in self.HESSIANS:
-            raise NameLookupError("kind of Hessian", self.hessian, self.HESSIANS)
+    def check_setting(self, name: str, value: Any) -> None:
+        """Refuse a value of a setting that is out of range."""
+        super().check_setting(name, value)
+        if name == "hessian" and value not in self.HESSIANS:
+            raise NameLookupError("kind of Hessian", value, self.HESSIANS)
 
     def run(self, evaluator: Evaluator, start: Array) -> Outcome:
         """Solve from one start."""

@@ -125,7 +125,7 @@ inverse_augmented_mass_matrix = array(
 def augmented_mass_matrix(state, time_step):
     """M + h Kd + h^2 Ks, with joint damping Kd and stiffness Ks and the time step h [s]."""
     h = state.step_of(time_step)
-    M = state.mass_matrix
+    M = state.mass_matrix.copy()
     M[np.diag_indices_from(M)] += augmentation(state, h)
     return M
 

@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from textwrap import indent
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
+from kido.arrays import fixed
 from kido.jit import REFUSALS, Struct
 from kido.kernels import states
 from kido.kernels.entries import REFUSED
@@ -129,6 +131,19 @@ POINT_ALONE = Arguments(
     "node, offset=ORIGIN", "chosen, x, y, z = place = state.place_of(node, offset)", "chosen, x, y, z", "place"
 )
 ORIGIN = (0.0, 0.0, 0.0)
+# How pure calls begin.
+_WORKSPACE = """
+try:
+    w = of.ready or of.current_state.prepare()
+except AttributeError:
+    refuse_source(of)
+"""
+_STATE = """
+try:
+    state = of.current_state
+except AttributeError:
+    refuse_source(of)
+"""
 
 
 @dataclass(eq=False)
@@ -147,6 +162,7 @@ class Quantity:
         source: where it is from.
         is_property: whether it is a property of a state; else a method, with the arguments.
         current: function of a state or skeleton that computes it of the current state.
+        read: the same as the getter of a property, whose result is not to be written to.
         given: the pure call.
         result: type of the result.
         has_gravity: whether it depends on gravity, as far as is known.
@@ -168,6 +184,7 @@ class Quantity:
     source: str = ""
     is_property: bool = False
     current: Callable[..., Any] = lambda of: None
+    read: Callable[..., Any] = lambda of: None
     given: Callable[..., Any] = lambda of: None
     result: str = "Array"
     has_gravity: bool = True
@@ -239,18 +256,49 @@ def _registered(row: Quantity, scope: dict[str, Any], current: str, given: str, 
         check += f'        refuse_moving(state, "{row.name}")'
         current, scope = current.replace("state = of.current_state", check), scope | {"refuse_moving": refuse_moving}
     row.current = _function(row.name, f"of{more}", current, dict(scope))
+    if row.is_property:
+        row.read = _function(row.name, "of", _defaults(arguments) + _shown(current), scope | {"FIXED": fixed_result})
     parts = ", ".join(f"{part}=None" for part in row.needs)
     optional = "".join(f", {p if '=' in p else p + '=None'}" for p in more.split(", ")[1:])
     handed = "".join(f", {name}" for name in arguments.names)
     guard = f"if positions is None:\n    return current({', '.join(['of', *row.needs])}{handed})\n"
     if len(row.needs) > 1:
         guard += f"if {' or '.join(f'{p} is None' for p in row.needs[1:])}:\n    refuse_part({', '.join(row.needs)})\n"
-    whole = scope | {"current": _whole_or_none(row), "refuse_part": _refuse_part}
+    whole = scope | {"current": _whole_or_none(row), "refuse_part": _refuse_part, "refuse_source": _refuse_source}
     row.given = _function(row.name, f"of, {parts}{optional}", guard + given, whole)
-    row.current.__doc__ = row.given.__doc__ = row.text
+    row.current.__doc__ = row.given.__doc__ = row.read.__doc__ = row.text
     row.given.quantity = row
     TABLE[row.name] = row
     return row.given
+
+
+def _defaults(arguments: Arguments) -> str:
+    """Statements that give the arguments of a call their defaults."""
+    return "".join(f"{part}\n" for part in arguments.signature.split(", ") if part)
+
+
+def _shown(text: str) -> str:
+    """The body of a call, for a property: its result is not to be written to."""
+    if "out = kept.copied" in text:
+        text = text.replace("kept.copied", "kept.shown")
+        return re.sub(r"^( *)out = (?!kept\.)(.+)$", r"\1out = FIXED((\2))", text, flags=re.MULTILINE)
+    return re.sub(r"\breturn (?!kept\.value$)(.+)$", r"return FIXED(\1)", text)
+
+
+def fixed_result(result: Any) -> Any:
+    """A result that is not to be written to: an array, or a tuple of some."""
+    if isinstance(result, tuple):
+        return tuple.__new__(type(result), map(fixed_result, result))
+    return fixed(result) if isinstance(result, np.ndarray) else result
+
+
+def _refuse_source(of: Any) -> NoReturn:
+    """For a handler of AttributeError: nothing that has a state."""
+    from kido.errors import ModelError
+
+    if hasattr(of, "current_state"):
+        raise  # noqa: PLE0704  (from within)
+    raise ModelError(f"expected a kido.Skeleton or a State to compute a quantity of, got {of!r}")
 
 
 def _refuse_part(*given: Any) -> None:
@@ -264,6 +312,8 @@ def _whole_or_none(row: Quantity) -> Callable[..., Any]:
     number, call = len(row.needs), row.current
 
     def current(of: Any, *values: Any) -> Any:
+        if not hasattr(of, "current_state"):
+            _refuse_source(of)
         if any(value is not None for value in values[:number]):
             _refuse_part(*values[:number])
         return call(of, *values[number:])
@@ -340,9 +390,7 @@ w = state.settled or state.settle()
 {f"{' = '.join(parts)} = None" if finish else ""}{share}
 {ending}"""
     late = of.prepare.replace("state.", "of.current_state.")
-    pure = f"""
-w = of.ready or of.current_state.prepare()
-{late}
+    pure = f"""{_WORKSPACE}{late}
 out = empty({room.replace("state.", "of.current_state.")})
 try:
     status = GIVEN.call(w.tree, w.data, {of.first}, {", ".join(parts)}, out)
@@ -397,9 +445,7 @@ if kept.stamp != stamp:
     kept.stamp = stamp
     kept.count += 1{share}
 return kept.value"""
-    pure = f"""
-w = of.ready or of.current_state.prepare()
-{of.prepare.replace("state.", "of.current_state.")}
+    pure = f"""{_WORKSPACE}{of.prepare.replace("state.", "of.current_state.")}
 try:
     value = GIVEN.call(w.tree, w.data, {of.first}, {", ".join(parts)})
 except REFUSALS:
@@ -419,9 +465,7 @@ def pure_text(entry_first: str, parts: tuple[str, ...], room: str, prepare: str,
     """Body of a call of an entry that takes a state: (tree, data, *first, *state, out)."""
     first = f"{entry_first}, " if entry_first else ""
     tuple_text = f"({entry_first},)" if entry_first else "()"
-    return f"""
-w = of.ready or of.current_state.prepare()
-{prepare.replace("state.", "of.current_state.")}
+    return f"""{_WORKSPACE}{prepare.replace("state.", "of.current_state.")}
 out = {room}
 try:
     status = GIVEN.call(w.tree, w.data, {first}{", ".join(parts)}, out)
@@ -534,7 +578,7 @@ if kept.stamp != stamp:
     kept.stamp = stamp
     kept.count += 1
 return tuple(x.copy() for x in kept.value) if type(kept.value) is tuple else kept.value.copy()"""
-        given = f"return FUNCTION(of.current_state.at({', '.join(f'{p}={p}' for p in needs)}){handed})"
+        given = f"{_STATE}return FUNCTION(state.at({', '.join(f'{p}={p}' for p in needs)}){handed})"
         row = Quantity(name, inspect.cleandoc(function.__doc__ or ""), needs, arguments.signature, shape, **facts)
         row.is_property = is_property
         return _registered(row, names, held, given, arguments)
@@ -560,13 +604,16 @@ def verb(
     Args:
         skins: "frozen" if it is refused while points of a soft skin are free.
     """
-    names = {"GIVEN": entry, "empty": np.empty, "REFUSALS": REFUSALS, "REFUSED": REFUSED, "fail": fail}
+    names = {
+        "GIVEN": entry, "empty": np.empty, "REFUSALS": REFUSALS, "REFUSED": REFUSED, "fail": fail,
+        "refuse_source": _refuse_source,
+    }  # fmt: skip
     failing = "fail(state, status)" if fail else "pass"
     text = pure_text(first, parts, f"empty({room})", prepare, failing, finish)
     if skins:  # skeletons with skins are never ready
         text = text.replace("of.current_state.prepare()", f'frozen(of.current_state, "{name}")')
         names["frozen"] = frozen
-    function = _function(name, f"of, {', '.join(parts)}", text, names)
+    function = _function(name, f"of, {', '.join(f'{part}=None' for part in parts)}", text, names)
     function.__doc__ = inspect.cleandoc(doc)
     return function
 

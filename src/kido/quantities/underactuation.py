@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import fixed
+from kido.attributes import dataclass
 from kido.errors import ModelError, StateError
 from kido.joints import ActuatorType
 from kido.math.transform import as_numbers, number_or_nan
@@ -75,18 +76,18 @@ class ActivePassiveSplit:
     @property
     def coupling(self) -> Array:
         """-M_pp^-1 M_pa (passive, active): passive accelerations, or velocities by impulses, for active ones."""
-        return -self._by_passive(self.M_ap.T)
+        return fixed(-self._by_passive(self.M_ap.T))
 
     @property
     def active_inertia(self) -> Array:
         """M_aa - M_ap M_pp^-1 M_pa (active, active): what active forces feel while passive coordinates give way."""
         inertia = self.M_aa + self.M_ap @ self.coupling
-        return 0.5 * (inertia + inertia.T)
+        return fixed(0.5 * (inertia + inertia.T))
 
     @property
     def active_bias(self) -> Array:
         """h_a - M_ap M_pp^-1 h_p (active,): T_a = active_inertia ua' + active_bias, without T_p."""
-        return self.h_a - self.M_ap @ self._by_passive(self.h_p)
+        return fixed(self.h_a - self.M_ap @ self._by_passive(self.h_p))
 
     def passive_accelerations(self, active_accelerations: ArrayLike, passive_forces: ArrayLike | None = None) -> Array:
         """up' = M_pp^-1 (T_p - h_p - M_pa ua') (passive,), while active coordinates accelerate as given."""

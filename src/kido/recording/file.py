@@ -10,6 +10,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.arrays import fixed
+from kido.attributes import FixedAttributes
 from kido.math.transform import as_flag
 from kido.recording import layout
 from kido.recording.codec import Encoded, RecordingError, decode
@@ -45,7 +47,7 @@ class FrameExternal(NamedTuple):
     __repr__ = brief
 
 
-class RecordingFile:
+class RecordingFile(FixedAttributes):
     """What a file holds, as it was written.
 
     Attributes:
@@ -169,17 +171,17 @@ class RecordingFile:
     @property
     def positions(self) -> Array:
         """(T, n) positions of all skeletons, one after another [m, rad]; NaN where the world had fewer."""
-        return self.column("positions")
+        return fixed(self.column("positions"))
 
     @property
     def velocities(self) -> Array:
         """(T, n) velocities [m/s, rad/s]."""
-        return self.column("velocities")
+        return fixed(self.column("velocities"))
 
     @property
     def commands(self) -> Array:
         """(T, n) commands of the actuators during the step that led to each frame (forces for FORCE coordinates)."""
-        return self.column("commands")
+        return fixed(self.column("commands"))
 
     @property
     def displacements(self) -> Array:
@@ -188,10 +190,10 @@ class RecordingFile:
         No points if there was no soft body when recording began.
         """
         if "displacements" not in self.tables.columns("frames"):
-            return np.zeros((self.num_frames, 0, 3))
+            return fixed(np.zeros((self.num_frames, 0, 3)))
         found = self.column("displacements")
         with self.tables.reading("frames/displacements"):
-            return found.reshape(self.num_frames, found.shape[1] // 3, 3)
+            return fixed(found.reshape(self.num_frames, found.shape[1] // 3, 3))
 
     def frames_at(self, fps: float | None) -> NDArray[np.int64]:
         """Numbers of the frames that show the motion at a rate: those nearest after an even grid of `fps` per second,

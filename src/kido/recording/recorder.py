@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from kido.attributes import FixedAttributes
 from kido.math.transform import as_numbers, number_or_nan, takes
 from kido.recording import layout
 from kido.recording.capture import Probe
@@ -26,7 +27,7 @@ from kido.turns import Turn, in_turn
 Signal = Callable[[World], Any]
 
 
-class Recorder:
+class Recorder(FixedAttributes):
     """Records a world from the moment it is made until it is closed.
 
     Each frame holds time, positions, velocities, commands, applied external forces, contacts with
@@ -98,7 +99,7 @@ class Recorder:
         self._last_step = -1
         self._first_step = world.num_steps
         self._converged = True
-        self._skeletons: list[Any] = []
+        self._skeletons: tuple[Any, ...] = ()
         self.event("recording started", kind="start")
         self._note_structure(description)
         self._frame(first, engine.commands())

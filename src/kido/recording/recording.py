@@ -144,15 +144,15 @@ class Recording(RecordingFile):
     # Skeletons and structure -----------------------------------------------------------------------------
 
     @property
-    def skeleton_names(self) -> list[str]:
+    def skeleton_names(self) -> tuple[str, ...]:
         """Names of all skeletons that were ever in the world."""
         described = [self.description(k)["skeletons"] for k in range(self.num_structures)]
-        return list(dict.fromkeys(s["name"] for skeletons in described for s in skeletons))
+        return tuple(dict.fromkeys(s["name"] for skeletons in described for s in skeletons))
 
     @property
-    def dof_names(self) -> list[str]:
+    def dof_names(self) -> tuple[str, ...]:
         """Names "skeleton/dof" of the columns of `positions`, as at the start."""
-        return dof_names(self.description(0))
+        return tuple(dof_names(self.description(0)))
 
     def skeleton(self, name: str) -> SkeletonRecording:
         """One skeleton over all frames.
@@ -184,7 +184,7 @@ class Recording(RecordingFile):
         return SkeletonRecording(name, names, *parts)
 
     @property
-    def events(self) -> list[Event]:
+    def events(self) -> tuple[Event, ...]:
         """What happened, in order; kinds: start, end, skeleton, structure, parameter, solver, user."""
         steps, times = self.tables.read("events", "step"), self.tables.read("events", "time")
         found = []
@@ -195,7 +195,7 @@ class Recording(RecordingFile):
                 if not isinstance(kind, str) or not isinstance(text, str):
                     raise RecordingError(f"events[{k}] is {in_few_words(blob)}; expected two texts")
             found.append(Event(int(step), float(time), kind, text))
-        return found
+        return tuple(found)
 
     # Worlds ----------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import kido.constraints as classes
@@ -32,7 +33,7 @@ _OF_AXIS = (
 _NUMBERS = ("stiffness", "damping", "force_limit", "torque_limit", "breaking_force", "breaking_torque")
 
 
-def constraint_to_dict(constraint: Constraint, skeletons: list[Skeleton]) -> dict[str, Any] | None:
+def constraint_to_dict(constraint: Constraint, skeletons: Sequence[Skeleton]) -> dict[str, Any] | None:
     """A constraint as plain data; bodies and coordinates by the numbers of their skeletons and their own. None: it is
     a user's."""
     number = {s: k for k, s in enumerate(skeletons)}
@@ -63,7 +64,7 @@ def constraint_to_dict(constraint: Constraint, skeletons: list[Skeleton]) -> dic
     }
 
 
-def constraint_from_dict(data: dict[str, Any], skeletons: list[Skeleton]) -> Constraint:
+def constraint_from_dict(data: dict[str, Any], skeletons: Sequence[Skeleton]) -> Constraint:
     """A constraint equal to the one that `constraint_to_dict` was given.
 
     Raises:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
+from kido.attributes import dataclass
 from kido.errors import ShapeError
 from kido.shapes.hull import Hull, Solid, convex_hull, second_moments
 from kido.shapes.shape import Shape, diagonal, finite_array, length

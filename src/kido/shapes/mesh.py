@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from kido.attributes import dataclass
 from kido.errors import ShapeError
 from kido.shapes.hull import Hull, Solid, convex_hull, convex_pieces, second_moments
 from kido.shapes.shape import LARGEST

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from types import MappingProxyType
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from kido.attributes import dataclass
 from kido.shapes.shape import Shape, diagonal, length, lengths
 
 __all__ = ["PRIMITIVES", "Box", "Capsule", "Cone", "Cylinder", "Ellipsoid", "Primitive", "Sphere"]

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from kido.arrays import fixed
 from kido.errors import ShapeError
 
 Array = np.ndarray
@@ -134,8 +135,7 @@ def finite_array(shape: str, name: str, value: Any, dims: int, last: int | None 
         at = tuple(int(i) for i in np.argwhere(~possible)[0])
         where = f"{name}[{', '.join(map(str, at))}]"
         raise ShapeError(f"{shape}: {where} is {array[at]}; expected finite numbers of at most {LARGEST:g}")
-    array.setflags(write=False)
-    return array
+    return fixed(array)
 
 
 def checked_mass(mass: float) -> float:

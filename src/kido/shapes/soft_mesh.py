@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
+from kido.attributes import dataclass
 from kido.errors import ShapeError
 from kido.shapes.mesh import Mesh
 from kido.shapes.shape import length, lengths

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kido.attributes import FixedAttributes
 from kido.errors import ModelError
 from kido.math.transform import takes
 from kido.simulation.owner import Owner
@@ -97,7 +98,7 @@ _DERIVED = {
 }
 
 
-class CollisionFilter:
+class CollisionFilter(FixedAttributes):
     """The pairs of bodies of a world that do not collide: a pair is tested only if its set of reasons is empty.
 
     Reasons are texts. Users add and remove their own ("user" by default, or such as "grasp:left hand"), so that two
@@ -202,9 +203,9 @@ class CollisionFilter:
         return not self.reasons(body_a, body_b)
 
     @property
-    def pairs(self) -> list[tuple[BodyNode, BodyNode, frozenset[str]]]:
+    def pairs(self) -> tuple[tuple[BodyNode, BodyNode, frozenset[str]], ...]:
         """All pairs to which users gave reasons, with these."""
-        return [(*_two(pair), frozenset(have)) for pair, have in self._reasons.items()]
+        return tuple((*_two(pair), frozenset(have)) for pair, have in self._reasons.items())
 
     @property
     def callback(self) -> Allows | None:

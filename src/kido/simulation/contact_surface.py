@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kido.attributes import FixedAttributes, dataclass
 from kido.errors import ModelError
 from kido.math.transform import as_vector
 from kido.skeleton.nodes.surface import (
@@ -86,7 +86,7 @@ class ContactSurface:
             raise ModelError(f"ContactSurface: softness: expected None or a softness, got {self.softness!r}")
 
 
-class ContactSurfaceHandler:
+class ContactSurfaceHandler(FixedAttributes):
     """Makes a pair's surface of the two shapes'. Derive from it to say what certain pairs are like:
 
         >>> class OilyGripper(ContactSurfaceHandler):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import fixed, read_only_copy, settable
+from kido.attributes import dataclass
 from kido.callers import warn_user
 from kido.collision import CollisionDetector, KidoCollisionDetector
 from kido.collision.detectors.registry import as_detector
@@ -41,6 +43,8 @@ CHOICES: dict[str, tuple[str, ...]] = {  # settings that are a choice, the defau
 
 
 LONG_STEP = 0.1  # [s] in which a body falls 5 cm
+_GRAVITY = settable("gravity")
+SETTINGS = tuple({**WORLD_SETTINGS, **CHOICES, **DEFAULT_SETTINGS})  # names of all
 
 
 def checked_option(name: str, value: Any, what: str) -> str:
@@ -58,16 +62,13 @@ def checked_settings(settings: dict[str, Any], what: str) -> dict[str, Any]:
     """All settings: those given, and the defaults of `WORLD_SETTINGS`; the solvers' own defaults are theirs.
 
     Args:
-        settings: by name, those of `WORLD_SETTINGS`, `CHOICES` and of `kido.solvers.problem.DEFAULT_SETTINGS`.
+        settings: by name, some of `SETTINGS`.
         what: the world, for messages.
 
     Raises:
-        ModelError: an unknown setting, or a value that is no number or below zero.
+        ModelError: a value that is no number or below zero.
     """
-    valid = {**WORLD_SETTINGS, **CHOICES, **DEFAULT_SETTINGS}
     for key, value in settings.items():
-        if key not in valid:
-            raise ModelError(f"{what}: no setting {key!r}; valid are {', '.join(sorted(valid))}")
         if key in CHOICES:
             checked_option(key, value, what)
         elif not 0.0 <= number_or_nan(value) < math.inf:
@@ -144,10 +145,11 @@ class StepOptions:
 class WorldOptions(ABC):
     """How a world steps. Changes take effect at the next step; contacts stay warm unless the structure changes."""
 
-    name: str
-    options: StepOptions
-    version: int  # counts what may make results of skeletons old
-    turn: Turn
+    if TYPE_CHECKING:
+        name: str
+        options: StepOptions
+        version: int  # counts what may make results of skeletons old
+        turn: Turn
     _time_before: float
     _steps: int  # by engines of other structures
     _steps_before: int
@@ -183,7 +185,7 @@ class WorldOptions(ABC):
     @property
     def gravity(self) -> NDArray[np.float64]:
         """Acceleration of gravity [m/s^2], world axes (a copy)."""
-        return self.options.gravity.copy()
+        return read_only_copy(_GRAVITY, self.options.gravity)
 
     @gravity.setter
     @in_turn
@@ -195,7 +197,7 @@ class WorldOptions(ABC):
     def up(self) -> NDArray[np.float64]:
         """Unit vector against gravity; z if there is none."""
         size = float(np.linalg.norm(self.options.gravity))
-        return np.array([0.0, 0.0, 1.0]) if size == 0.0 else -self.options.gravity / size + 0.0
+        return fixed(np.array([0.0, 0.0, 1.0]) if size == 0.0 else -self.options.gravity / size + 0.0)
 
     @property
     def time_step(self) -> float:

@@ -11,10 +11,12 @@ from kido.turns import Turn
 class Owner(Protocol):
     """A world, seen from its parts; see `World`."""
 
-    name: str
     version: int
     pushes: Any
     turn: Turn
+
+    @property
+    def name(self) -> str: ...
 
     @property
     def time_step(self) -> float: ...
@@ -29,7 +31,7 @@ class Owner(Protocol):
     def clock(self, state: dict[str, Any]) -> None: ...
 
     @property
-    def skeletons(self) -> list[Skeleton]: ...
+    def skeletons(self) -> tuple[Skeleton, ...]: ...
 
     @property
     def num_steps(self) -> int: ...

@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.attributes import check_options, named_arguments
 from kido.collision import CollisionDetector, CollisionGroup, NativeDetector
 from kido.constraints.constraint import Constraint
 from kido.errors import ModelError, NameLookupError, StateError
@@ -31,6 +32,7 @@ from kido.simulation.hooks import Push, Pushes, StepHooks
 from kido.simulation.loop_system import LoopSystem
 from kido.simulation.motion import run
 from kido.simulation.options import (
+    SETTINGS,
     Sleeping,
     StepOptions,
     WorldOptions,
@@ -47,6 +49,7 @@ from kido.simulation.world_struct import REPORT
 from kido.skeleton import BodyNode, Skeleton, WeldJoint
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.joints.actuator import followed_dofs
+from kido.skeleton.naming import checked_name
 from kido.skeleton.state.loads import force_row
 from kido.solvers import DefaultSolver, IslandProblem, Solver, as_solver
 from kido.turns import Turn, in_turn
@@ -73,8 +76,9 @@ class World(WorldOptions, Carrier):
             `kido.solvers.problem.DEFAULT_SETTINGS`.
 
     Raises:
-        ModelError: a time step that is not positive, gravity that is not three finite numbers, an unknown setting, and
-            what the properties raise.
+        ModelError: a time step that is not positive, gravity that is not three finite numbers, and what the properties
+            raise.
+        ArgumentError: an unknown setting.
     """
 
     def __init__(
@@ -92,9 +96,10 @@ class World(WorldOptions, Carrier):
         **settings: Any,
     ):
         super().__init__()
-        self.name = name
+        check_options(self, settings, SETTINGS)
+        self._name = checked_name(name, "world")
         self.turn = Turn(self, "world")
-        self.is_stepping = False  # arrays are in the hands of compiled code
+        self._is_stepping = False
         self.uri: str | None = None
         self.options = StepOptions(
             as_vector(gravity, f"world {name!r}: gravity"),
@@ -125,12 +130,21 @@ class World(WorldOptions, Carrier):
             self.contact_surface_handler = contact_surface_handler
         self.threads = threads
 
+    @property
+    def name(self) -> str:
+        """For messages and recordings."""
+        return self._name
+
+    @name.setter
+    def name(self, value: str) -> None:
+        self._name = checked_name(value, f"world {self._name!r}")
+
     # Contents ----------------------------------------------------------------------------------------------
 
     @property
-    def skeletons(self) -> list[Skeleton]:
+    def skeletons(self) -> tuple[Skeleton, ...]:
         """Its skeletons, in the order they were added."""
-        return list(self._skeletons)
+        return tuple(self._skeletons)
 
     def skeleton(self, key: str | int) -> Skeleton:
         """A skeleton by name or index.
@@ -148,6 +162,7 @@ class World(WorldOptions, Carrier):
         raise NameLookupError(f"skeleton in world {self.name!r}", key, [s.name for s in self._skeletons])
 
     @in_turn
+    @named_arguments
     def add_skeleton(self, skeleton: Skeleton, name: str | None = None) -> Skeleton:
         """Add a skeleton; it keeps its state and from now on has the world's gravity.
 
@@ -165,8 +180,8 @@ class World(WorldOptions, Carrier):
             raise ModelError(
                 f"skeleton {skeleton.name!r} is in world {skeleton.host.name!r} already; add a clone() instead"
             )
+        wanted = skeleton.name if name is None else checked_name(name, f"world {self.name!r}: add_skeleton")
         followed_dofs(skeleton)
-        wanted = name or skeleton.name
         taken = set(map(attrgetter("name"), self._skeletons))  # of thousands: half the time of a comprehension
         unique, number = wanted, 1
         while unique in taken:
@@ -180,6 +195,7 @@ class World(WorldOptions, Carrier):
         return skeleton
 
     @in_turn
+    @named_arguments
     def remove_skeleton(self, skeleton: Skeleton | str | int) -> Skeleton:
         """Take a skeleton out; it keeps its state."""
         if not isinstance(skeleton, Skeleton):
@@ -195,6 +211,7 @@ class World(WorldOptions, Carrier):
         self.constraint_set.drop(skeleton.bodies, [skeleton])
         return skeleton
 
+    @named_arguments
     def add_ground(self, height: float = 0.0, friction: float = 1.0, restitution: float = 0.0) -> Skeleton:
         """Add an immobile skeleton "ground" with a plane across the world's up direction.
 
@@ -290,15 +307,16 @@ class World(WorldOptions, Carrier):
             chunk = max(1, min(10 * chunk, int(chunk * CHUNK_SECONDS / max(took, 1e-6))))
 
     def _advance(self, number: int) -> None:
-        engine, before = self._engine, self.is_stepping
+        engine, before = self._engine, self._is_stepping
+        own = vars(self)  # set in a tenth of the time
         if engine is None or self._changes:
             engine = self.engine
         try:
-            self.is_stepping = True
+            own["_is_stepping"] = True
             run(engine, number, self._now)
         finally:
-            version = self.version = self.version + 1
-            self.is_stepping = before
+            version = own["version"] = own["version"] + 1
+            own["_is_stepping"] = before
         if number > WATCH or not version & WATCH:
             self._watch_motion()
 
@@ -310,6 +328,7 @@ class World(WorldOptions, Carrier):
     def _now(self) -> float:
         return self.time
 
+    @named_arguments
     def add_step_callback(self, callback: Callable[[World], Any], before: bool = False) -> Callable[[], None]:
         """Have a function called with the world at each step.
 
@@ -323,6 +342,7 @@ class World(WorldOptions, Carrier):
         return self.hooks.add(callback, before)
 
     @in_turn
+    @named_arguments
     def push(
         self,
         body: BodyNode,
@@ -444,6 +464,7 @@ class World(WorldOptions, Carrier):
         """Which pairs of bodies do not collide, and why."""
         return self._collision_filter
 
+    @named_arguments
     def set_collision_filter(self, body_a: BodyNode, body_b: BodyNode, enabled: bool = False) -> None:
         """Switch collision of a pair of bodies off, or back on: the reason "user" of `collision_filter`."""
         if as_flag(enabled, f"world {self.name!r}: set_collision_filter: enabled"):
@@ -474,7 +495,7 @@ class World(WorldOptions, Carrier):
         self.options_changed("collects_events")
 
     @property
-    def contact_events(self) -> list[ContactEvent]:
+    def contact_events(self) -> tuple[ContactEvent, ...]:
         """Events of the last call of `step`: which pairs of shapes began to touch, touch still, or ceased to.
 
         Every BEGIN and END of all its steps, in the order of steps and shapes; then one PERSIST for each pair that was
@@ -489,9 +510,10 @@ class World(WorldOptions, Carrier):
                 f"world {self.name!r}: contact events are not collected; set collects_contact_events = True, or "
                 "add_contact_listener"
             )
-        return list(self._events.events)
+        return tuple(self._events.events)
 
     @in_turn
+    @named_arguments
     def add_contact_listener(self, listener: ContactListener) -> Callable[[], None]:
         """Have a function called with each contact event; events of a call of `step(n)` come at its end.
 
@@ -512,11 +534,12 @@ class World(WorldOptions, Carrier):
         return self._events.add(listener)
 
     @property
-    def constraints(self) -> list[Constraint]:
+    def constraints(self) -> tuple[Constraint, ...]:
         """All constraints that act: those added, and those of loops of its skeletons (`Skeleton.loops`)."""
-        return self.constraint_set.all()
+        return tuple(self.constraint_set.all())
 
     @in_turn
+    @named_arguments
     def add_constraint(self, constraint: C) -> C:
         """Have a constraint hold from the next step on.
 
@@ -535,6 +558,7 @@ class World(WorldOptions, Carrier):
         return self.constraint_set.add(constraint)
 
     @in_turn
+    @named_arguments
     def remove_constraint(self, constraint: Constraint) -> Constraint:
         """Have a constraint hold no more; momentum and energy stay as they are.
 
@@ -675,7 +699,7 @@ class World(WorldOptions, Carrier):
             "_changes": set(),
             "_kept": kept,
             "_like": None,
-            "is_stepping": False,
+            "_is_stepping": False,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -689,9 +713,14 @@ class World(WorldOptions, Carrier):
     # The engine, and what changes it -----------------------------------------------------------------------
 
     @property
+    def is_stepping(self) -> bool:
+        """Whether its arrays are in the hands of compiled code."""
+        return self._is_stepping
+
+    @property
     def engine(self) -> Engine:
         """The compiled side of the present structure; another one whenever the structure changed."""
-        if self.is_stepping:
+        if self._is_stepping:
             self.turn.sole()
         engine = self._engine or self._make_engine()
         if self._changes:

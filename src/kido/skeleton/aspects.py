@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from weakref import WeakValueDictionary
 
+from kido.attributes import FixedAttributes
 from kido.errors import ModelError, NameLookupError
 
 T = TypeVar("T")
@@ -19,7 +20,7 @@ _KINDS = {"state": "State", "properties": "Properties"}
 _OWNERS: WeakValueDictionary[int, Extension] = WeakValueDictionary()  # by the id of a state or of properties
 
 
-class Extension:
+class Extension(FixedAttributes):
     """What users extend a skeleton with: an aspect or a node, with a state and with properties.
 
     Setting either as a whole, or a field of it, calls the hook `state_changed` or `properties_changed`. A hook that
@@ -188,7 +189,7 @@ class Aspect(Extension):
         return self._carrier
 
 
-class Carrier:
+class Carrier(FixedAttributes):
     """What aspects attach to; at most one of each class."""
 
     if TYPE_CHECKING:
@@ -207,9 +208,9 @@ class Carrier:
             raise ModelError(f"{self!r}: aspect: expected a class, got {aspect_type!r}")
 
     @property
-    def aspects(self) -> list[Any]:
+    def aspects(self) -> tuple[Any, ...]:
         """Its aspects, in the order they were attached."""
-        return list(self._carried().values())
+        return tuple(self._carried().values())
 
     def create(self, aspect_type: type[T], *args: Any, **options: Any) -> T:
         """Make an aspect of a class and attach it.

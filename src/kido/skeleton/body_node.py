@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.arrays import fixed
+from kido.attributes import FixedAttributes, check_options, named_arguments
 from kido.errors import ModelError, NameLookupError
 from kido.kernels.current import pose_of
 from kido.math.transform import as_flag
 from kido.shapes import Shape
 from kido.skeleton.aspects import Carrier
-from kido.skeleton.attributes import FixedAttributes
 from kido.skeleton.editing.editing import BodyEditing
 from kido.skeleton.editing.transplant import subtree
 from kido.skeleton.frames.frame import Frame
@@ -45,8 +46,6 @@ class BodyNode(BodyEditing, BodyLoads, BodyCom, Carrier, FixedAttributes):
         own_link: whether it is a link of its own though a weld fixes it to its parent; KIDO sets it.
     """
 
-    own_link: bool
-    skeleton: Skeleton
     _kind_of_frame = "body"
 
     def __init__(self, skeleton: Skeleton, name: str, joint: Joint, parent: BodyNode | None, inertia: Inertia):
@@ -87,14 +86,14 @@ class BodyNode(BodyEditing, BodyLoads, BodyCom, Carrier, FixedAttributes):
         return self._parent
 
     @property
-    def children(self) -> list[BodyNode]:
+    def children(self) -> tuple[BodyNode, ...]:
         """Bodies that hang on it."""
-        return list(self._children)
+        return tuple(self._children)
 
     @property
-    def subtree(self) -> list[BodyNode]:
+    def subtree(self) -> tuple[BodyNode, ...]:
         """The body and all that hang on it, in the skeleton's order."""
-        return subtree(self)
+        return tuple(subtree(self))
 
     @property
     def parent_joint(self) -> Joint:
@@ -127,12 +126,12 @@ class BodyNode(BodyEditing, BodyLoads, BodyCom, Carrier, FixedAttributes):
     @property
     def composite_inertia(self) -> NDArray[np.float64]:
         """(6, 6) the body with all below it as one rigid body, about its origin, world axes."""
-        return self.skeleton.composite_inertias[self._index]
+        return fixed(self.skeleton.composite_inertias[self._index])
 
     @property
     def articulated_inertia(self) -> NDArray[np.float64]:
         """(6, 6) articulated inertia about its origin, world axes; see `Skeleton.articulated_inertias`."""
-        return self.skeleton.articulated_inertias()[self._index]
+        return fixed(self.skeleton.articulated_inertias()[self._index])
 
     @property
     def gravity(self) -> bool:
@@ -173,9 +172,9 @@ class BodyNode(BodyEditing, BodyLoads, BodyCom, Carrier, FixedAttributes):
     # Shapes ----------------------------------------------------------------------------------------------
 
     @property
-    def shapes(self) -> list[ShapeNode]:
+    def shapes(self) -> tuple[ShapeNode, ...]:
         """Its shapes, in the order they were added."""
-        return [node for node in self._nodes if isinstance(node, ShapeNode)]
+        return tuple(node for node in self._nodes if isinstance(node, ShapeNode))
 
     def shape(self, key: str | int) -> ShapeNode:
         """A shape by name or index."""
@@ -185,20 +184,20 @@ class BodyNode(BodyEditing, BodyLoads, BodyCom, Carrier, FixedAttributes):
                 return node
         raise NameLookupError(f"shape of body {self.name!r}", key, [s.name for s in self.shapes])
 
+    @named_arguments
     def add_shape(self, shape: Shape, transform: Any = None, name: str | None = None, **options: Any) -> ShapeNode:
         """Fix a shape to the body; the options are those of `ShapeNode`.
 
         Raises:
             ModelError: the name is taken, or an option is wrong.
+            ArgumentError: there is no such option.
         """
         if name is None:
             name = f"{self.name}_shape_{len(self.shapes)}"
         if any(node.name == name for node in self.shapes):
             raise ModelError(f"body {self.name!r} has a shape {name!r} already")
         valid = list(inspect.signature(ShapeNode.__init__).parameters)[5:]
-        for key in options:
-            if key not in valid:
-                raise ModelError(f"body {self.name!r}: shape {name!r} has no option {key!r}; it has {', '.join(valid)}")
+        check_options(f"body {self.name!r}: add_shape", options, valid)
         return self._add_node(ShapeNode(self, name, shape, transform, **options))
 
     def remove_shape(self, node: ShapeNode) -> None:
@@ -210,6 +209,7 @@ class BodyNode(BodyEditing, BodyLoads, BodyCom, Carrier, FixedAttributes):
 
     # Nodes -----------------------------------------------------------------------------------------------
 
+    @named_arguments
     def create_node(self, node_type: type[N], name: str | None = None, *args: Any, **options: Any) -> N:
         """Make a node of a class on the body.
 
@@ -274,12 +274,12 @@ class BodyNode(BodyEditing, BodyLoads, BodyCom, Carrier, FixedAttributes):
         X = np.empty((4, 4))
         w = state.settled or state.settle()
         pose_of.call(w.tree, w.held, self._index, X)
-        return X
+        return fixed(X)
 
     @property
     def spatial_velocity(self) -> NDArray[np.float64]:
         """[angular; linear] velocity of the body origin relative to the world, world axes [rad/s, m/s]."""
-        return self.skeleton.current_state.velocity_of(self._index)
+        return fixed(self.skeleton.current_state.velocity_of(self._index))
 
     def _update(self, level: int) -> None:
         if not self._held:
@@ -302,29 +302,29 @@ class BodyNode(BodyEditing, BodyLoads, BodyCom, Carrier, FixedAttributes):
         raise ModelError(f"{self.label}: a body's parent is not set as a frame's: it hangs on a joint")
 
     @property
-    def child_frames(self) -> list[Frame]:
+    def child_frames(self) -> tuple[Frame, ...]:
         """Bodies that hang on it, then its shapes and other frames in the order they were added."""
-        return [*self._children, *super().child_frames]
+        return (*self._children, *super().child_frames)
 
     @property
     def relative_transform(self) -> NDArray[np.float64]:
         """Pose in the parent body, 4x4."""
-        return self.transform(self.parent_frame)
+        return fixed(self.transform(self.parent_frame))
 
     @property
     def relative_spatial_velocity(self) -> NDArray[np.float64]:
         """[angular; linear] velocity relative to the parent body, in the body's own axes [rad/s, m/s]."""
-        return self.compute_spatial_velocity(relative_to=self.parent_frame, in_coordinates_of=self)
+        return fixed(self.compute_spatial_velocity(relative_to=self.parent_frame, in_coordinates_of=self))
 
     @property
     def relative_spatial_acceleration(self) -> NDArray[np.float64]:
         """Spatial acceleration relative to the parent body, in the body's own axes [rad/s^2, m/s^2]."""
-        return self.compute_spatial_acceleration(relative_to=self.parent_frame, in_coordinates_of=self)
+        return fixed(self.compute_spatial_acceleration(relative_to=self.parent_frame, in_coordinates_of=self))
 
     @property
     def primary_relative_acceleration(self) -> NDArray[np.float64]:
         """H udot: the share of the joint's accelerations, in the body's own axes [rad/s^2, m/s^2]."""
-        return self.skeleton.current_state.joint_acceleration_of(self._index)
+        return fixed(self.skeleton.current_state.joint_acceleration_of(self._index))
 
     def __copy__(self) -> NoReturn:
         raise ModelError(

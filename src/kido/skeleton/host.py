@@ -19,10 +19,23 @@ if TYPE_CHECKING:
 class Host(Protocol):
     """A world, seen from a skeleton in it."""
 
-    name: str
     version: int
     turn: Turn
-    is_stepping: bool
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        ...
+
+    @property
+    def skeletons(self) -> tuple[Skeleton, ...]:
+        """All that are in it."""
+        ...
+
+    @property
+    def is_stepping(self) -> bool:
+        """Whether its arrays are in the hands of compiled code."""
+        ...
 
     @property
     def gravity(self) -> NDArray[np.float64]:

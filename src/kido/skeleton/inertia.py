@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import fixed
+from kido.attributes import dataclass
 from kido.errors import ModelError
 from kido.math.transform import as_transform, as_vector, number_or_nan
 from kido.reprs import in_few_words
@@ -53,11 +54,9 @@ class Inertia:
         reach = max(float(np.abs(com).max()), 1.0)
         if not mass * reach < _HUGE / reach:
             raise ModelError(f"centre of mass: {com.tolist()} m is too far for {mass:g} kg: the moment overflows")
-        com.flags.writeable = False
-        moment.flags.writeable = False
         object.__setattr__(self, "mass", mass)
-        object.__setattr__(self, "com", com)
-        object.__setattr__(self, "moment", moment)
+        object.__setattr__(self, "com", fixed(com))
+        object.__setattr__(self, "moment", fixed(moment))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Inertia:
         """Itself: it never changes."""
@@ -100,7 +99,7 @@ class Inertia:
     def moment_about_origin(self) -> NDArray[np.float64]:
         """3x3 moment about the body origin: J = Jcom - m skew(c)^2 [kg m^2]."""
         c = self.com
-        return self.moment + self.mass * (c @ c * np.eye(3) - np.outer(c, c))
+        return fixed(self.moment + self.mass * (c @ c * np.eye(3) - np.outer(c, c)))
 
     def transformed(self, X: ArrayLike) -> Inertia:
         """The same inertia seen from another frame: X is the pose of the present frame in the new one."""

@@ -4,6 +4,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Container, Iterable, Iterator
+from typing import Any
+
+from kido.errors import ModelError
+
+
+def checked_name(value: Any, what: str) -> str:
+    """A name.
+
+    Raises:
+        ModelError: it is no text.
+    """
+    if not isinstance(value, str):
+        raise ModelError(f"{what}: name: expected a text, got {value!r}")
+    return value
 
 
 def candidates(wanted: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -111,7 +112,7 @@ class Parts:
         rename_followed((body.parent_joint for body in self.bodies), {joint.name: name})
         self.joint_by_name[name] = joint
 
-    def find(self, what: str, key: str | int | np.integer, by_name: dict[str, Any], items: list[Any]) -> Any:
+    def find(self, what: str, key: str | int | np.integer, by_name: dict[str, Any], items: Sequence[Any]) -> Any:
         """One of the items by its name or index.
 
         Raises:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import fixed, read_only_copy, settable
+from kido.attributes import named_arguments
 from kido.errors import ModelError, StateError
 from kido.joints import ActuatorType
 from kido.math.transform import as_flag, as_vector
@@ -24,6 +26,7 @@ from kido.skeleton.joints.joint import Joint, put_under
 from kido.skeleton.joints.loop_joint import LoopJoint
 from kido.skeleton.joints.types import FreeJoint
 from kido.skeleton.joints.vectors import of_coordinates
+from kido.skeleton.naming import checked_name
 from kido.skeleton.nodes.end_effector import centroid, horizontal_axes, support_polygon
 from kido.skeleton.nodes.node import Node
 from kido.skeleton.nodes.shape_node import ShapeNode
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     from kido.skeleton.host import Host
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+_GRAVITY = settable("gravity")
 Array = NDArray[np.float64]
 N = TypeVar("N", bound=Node)
 
@@ -54,10 +58,9 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
     whose numbers and results are its own properties; `new_state()` makes others.
 
     Args:
-        name: its name in a world.
+        name: its name, unique in a world.
 
     Attributes:
-        name: its name in a world.
         uri: the file it was read from, if it was.
         warnings: what its file has that was left out, in words.
 
@@ -69,7 +72,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
     """
 
     def __init__(self, name: str = "skeleton"):
-        self.name = name
+        self._name = checked_name(name, "skeleton")
         self.uri: str | None = None
         self.warnings: list[str] = []
         self.version = self.structure_version = 0  # counts all changes; and when bodies, joints or coordinates changed
@@ -86,6 +89,18 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         self.host: Host | None = None
         self._turn = Turn(self, "skeleton")
         self._start_states()
+
+    @property
+    def name(self) -> str:
+        """Its name, unique in a world."""
+        return self._name
+
+    @name.setter
+    def name(self, value: str) -> None:
+        checked_name(value, f"skeleton {self._name!r}")
+        if self.host is not None and any(s is not self and s.name == value for s in self.host.skeletons):
+            raise ModelError(f"skeleton {self._name!r}: name: {value!r} is already used in world {self.host.name!r}")
+        self._name = value
 
     # States ----------------------------------------------------------------------------------------------
 
@@ -130,7 +145,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
     @property
     def gravity(self) -> Array:
         """Acceleration of gravity [m/s^2], world axes (a copy); a skeleton in a world has the world's."""
-        return self.own_gravity.copy() if self.host is None else self.host.gravity
+        return read_only_copy(_GRAVITY, self.own_gravity) if self.host is None else self.host.gravity
 
     @gravity.setter
     @in_turn
@@ -223,6 +238,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
     # Building --------------------------------------------------------------------------------------------
 
     @in_turn
+    @named_arguments
     def add_body(
         self,
         name: str,
@@ -271,6 +287,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         return body
 
     @in_turn
+    @named_arguments
     def add_soft_body(
         self,
         name: str,
@@ -300,12 +317,12 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
     # Loops -----------------------------------------------------------------------------------------------
 
     @property
-    def loops(self) -> list[LoopJoint]:
+    def loops(self) -> tuple[LoopJoint, ...]:
         """Joints of its file that close loops, which its tree has no place for (a copy of the list; settable).
 
         A world that holds the skeleton enforces them, as constraints; outside of worlds nothing does.
         """
-        return list(self.parts.loops)
+        return tuple(self.parts.loops)
 
     @loops.setter
     @in_turn
@@ -337,29 +354,29 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
     # Looking up ------------------------------------------------------------------------------------------
 
     @property
-    def bodies(self) -> list[BodyNode]:
+    def bodies(self) -> tuple[BodyNode, ...]:
         """All bodies; parents come before their children."""
-        return list(self.parts.bodies)
+        return tuple(self.parts.bodies)
 
     @property
-    def joints(self) -> list[Joint]:
+    def joints(self) -> tuple[Joint, ...]:
         """The joint above each body, in the bodies' order."""
-        return [b.parent_joint for b in self.parts.bodies]
+        return tuple(b.parent_joint for b in self.parts.bodies)
 
     @property
-    def dofs(self) -> list[DegreeOfFreedom]:
+    def dofs(self) -> tuple[DegreeOfFreedom, ...]:
         """All coordinates, in the order of the state arrays."""
-        return list(self.parts.dofs)
+        return tuple(self.parts.dofs)
 
     @property
-    def root_bodies(self) -> list[BodyNode]:
+    def root_bodies(self) -> tuple[BodyNode, ...]:
         """Bodies that hang on the world."""
-        return [b for b in self.parts.bodies if b.parent is None]
+        return tuple(b for b in self.parts.bodies if b.parent is None)
 
     @property
-    def soft_bodies(self) -> list[SoftBodyNode]:
+    def soft_bodies(self) -> tuple[SoftBodyNode, ...]:
         """Bodies with a soft skin, in the order of all bodies."""
-        return [body for body in self.parts.bodies if isinstance(body, SoftBodyNode)]
+        return tuple(body for body in self.parts.bodies if isinstance(body, SoftBodyNode))
 
     @property
     def num_dofs(self) -> int:
@@ -516,6 +533,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         self._kinematic = value
         self.structure_changed()
 
+    @named_arguments
     def move_to(self, positions: ArrayLike, duration: float | None = None) -> None:
         """Set the velocities that lead a kinematic skeleton to positions, exactly, if they are held.
 
@@ -576,17 +594,17 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         damping, spring and friction. Contacts, limits, joint friction and the gears of mimics are in
         `constraint_forces`.
         """
-        return np.zeros(self.num_dofs) if self.host is None else self.host.actuator_forces(self)
+        return fixed(np.zeros(self.num_dofs) if self.host is None else self.host.actuator_forces(self))
 
     @property
     def constraint_forces(self) -> Array:
         """Generalized forces (dofs,) of contacts, limits, dry friction and gears in the world's last step, or zeros."""
-        return np.zeros(self.num_dofs) if self.host is None else self.host.constraint_forces(self)
+        return fixed(np.zeros(self.num_dofs) if self.host is None else self.host.constraint_forces(self))
 
     @property
     def support_axes(self) -> Array:
         """The horizontal axes (2, 3) of `support_polygon`, world axes: x and y if z is up."""
-        return horizontal_axes(self.gravity)
+        return fixed(horizontal_axes(self.gravity))
 
     def support_polygon(self) -> Array:
         """Convex hull (n, 2) of the points of all active supports, along `support_axes` [m], counterclockwise.
@@ -602,6 +620,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
 
     # Copies ----------------------------------------------------------------------------------------------
 
+    @named_arguments
     def clone(self, name: str | None = None) -> Skeleton:
         """An independent copy with the same state, outside any world."""
         twin = copy.deepcopy(self)

@@ -12,11 +12,11 @@ The same kernels (`kido.solvers.cone`) measure matrices from anywhere and the is
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from kido.attributes import dataclass
 from kido.errors import KidoError
 from kido.jit import entry, kernel
 from kido.reprs import brief

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.attributes import dataclass
 from kido.errors import ModelError
 from kido.reprs import brief
 from kido.solvers.problem import BOUNDED, CONTACT, DECLINED, MEASURED, PROBLEM, SPIN_BLOCK, block_segments

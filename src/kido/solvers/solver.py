@@ -6,9 +6,9 @@ them for islands on which they fail.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from kido.attributes import dataclass
 from kido.errors import ModelError
 from kido.jit import callback
 from kido.solvers.admm import admm_island

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from kido.attributes import named_arguments
 from kido.viewer.camera import CameraPose
 from kido.viewer.film import on_sky, write_whole
 from kido.viewer.server import ViewerError
@@ -122,6 +123,7 @@ def check_size(size: Any) -> tuple[int, int]:
     return width, height
 
 
+@named_arguments
 def screenshot_html(
     html_path: str | os.PathLike,
     png_path: str | os.PathLike,

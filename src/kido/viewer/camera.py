@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from kido.arrays import fixed
+from kido.attributes import FixedAttributes, dataclass
 from kido.errors import StateError
 from kido.reprs import brief
 from kido.viewer.rotations import look_at_matrix, wxyz_from_matrix
@@ -60,7 +62,7 @@ class CameraPose:
     @property
     def wxyz(self) -> np.ndarray:
         """Orientation (4,) of the camera frame: z forward, x right, y down."""
-        return wxyz_from_matrix(look_at_matrix(self.position, self.target, self.up))
+        return fixed(wxyz_from_matrix(look_at_matrix(self.position, self.target, self.up)))
 
 
 def point(value: Any, what: str) -> np.ndarray:
@@ -127,7 +129,7 @@ def fit(corners: np.ndarray, up: np.ndarray, *, aspect: float = 1.5, fov: float 
     return CameraPose(target + distance * direction, target, np.asarray(up, float), fov)
 
 
-class BodyCamera:
+class BodyCamera(FixedAttributes):
     """A camera fixed to a frame of a body. Its own axes: z forward, x right, y down, as in OpenCV.
 
     Attributes:
@@ -150,8 +152,8 @@ class BodyCamera:
     def world_transform(self) -> np.ndarray:
         """Camera axes in the world (4, 4)."""
         if self.body is None:
-            return self.transform
-        return np.asarray(self.body.world_transform) @ self.transform
+            return fixed(self.transform)
+        return fixed(np.asarray(self.body.world_transform) @ self.transform)
 
     @property
     def pose(self) -> CameraPose:

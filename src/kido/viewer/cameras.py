@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kido.attributes import named_arguments
 from kido.errors import StateError
 from kido.viewer.browser import Renderer
 from kido.viewer.camera import (
@@ -39,6 +40,7 @@ class Cameras(Page):
     _camera_panel: Any
     _chosen: CameraPose | None
 
+    @named_arguments
     def add_camera(
         self,
         body: Any = None,
@@ -156,6 +158,7 @@ class Cameras(Page):
 
         self.server.on_client_connect(lambda client: self.post(lambda: greet(client)))
 
+    @named_arguments
     def picture(self, size: tuple[int, int] = (1280, 720), camera: Any = None) -> np.ndarray:
         """Picture (h, w, 3) of bytes, with the texts.
 
@@ -169,6 +172,7 @@ class Cameras(Page):
             pose = self.camera if self._renderer.people() else self._first_pose(size[0] / size[1])
         return write_texts(self._renderer.picture(pose, size), self.webpage.texts)
 
+    @named_arguments
     def screenshot(self, path: str | os.PathLike, size: tuple[int, int] = (1280, 720), camera: Any = None) -> Path:
         """Write a picture of the scene as PNG, taken by an open page or else by a headless browser.
 
@@ -178,6 +182,7 @@ class Cameras(Page):
         self.update()
         return write_png(path, self.picture(size, camera))
 
+    @named_arguments
     def record_film(
         self,
         path: str | os.PathLike,

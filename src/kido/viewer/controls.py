@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kido.attributes import named_arguments
 from kido.errors import NameLookupError, StateError
 from kido.viewer.drawing import Drawing
 from kido.viewer.server import ViewerError
@@ -38,6 +39,7 @@ class Controls(Drawing):
         """Call ``f(world)`` after every simulation step; what ``world.add_step_callback`` returns."""
         return self.check_world("A step callback").add_step_callback(f)
 
+    @named_arguments
     def add_key(self, key: str, f: Callable[[], Any], label: str | None = None, modifier: str | None = None) -> Any:
         """Call ``f()`` when a key is pressed on the page. It is also listed on the page under Ctrl-K.
 
@@ -66,12 +68,14 @@ class Controls(Drawing):
         handle.on_trigger(lambda _: self.post(f))
         return handle
 
+    @named_arguments
     def add_button(self, label: str, f: Callable[[], Any], *, hint: str | None = None) -> Any:
         """A button that calls ``f()``. Returns a handle with ``.remove()``."""
         button = self.server.gui.add_button(label, hint=hint)
         button.on_click(lambda _: self.post(f))
         return button
 
+    @named_arguments
     def add_slider(
         self,
         label: str,
@@ -99,12 +103,14 @@ class Controls(Drawing):
         slider.on_update(lambda _: self.post(lambda v=float(slider.value): f(v)))
         return slider
 
+    @named_arguments
     def add_checkbox(self, label: str, f: Callable[[bool], Any], *, value: bool = False) -> Any:
         """A check box that calls ``f(checked)``. Returns a handle with ``.value`` and ``.remove()``."""
         box = self.server.gui.add_checkbox(label, initial_value=bool(value))
         box.on_update(lambda _: self.post(lambda v=bool(box.value): f(v)))
         return box
 
+    @named_arguments
     def add_targets(self, ik: HierarchicalIK) -> Targets:
         """Draggable targets for all tasks of a hierarchical inverse kinematics of a skeleton that is shown.
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from kido.attributes import named_arguments
 from kido.viewer.browser import Renderer, check_size, find_browser
 from kido.viewer.camera import CameraPose, set_initial_camera
 from kido.viewer.film import Film, check_writable, write_whole
@@ -31,6 +32,7 @@ def check_fit(model: Model, trajectory: Trajectory) -> None:
             raise ViewerError(f"Body {k} is {a!r} in the trajectory and {b!r} in the model.")
 
 
+@named_arguments
 def export_html(
     model: Model,
     trajectory: Trajectory | None,
@@ -168,6 +170,7 @@ def key_frames(motion: Trajectory, count: int = 9) -> list[tuple[np.ndarray, np.
     return [(motion.positions[k], motion.wxyz[k]) for k in index]
 
 
+@named_arguments
 def export_film(
     model: Model,
     trajectory: Trajectory,

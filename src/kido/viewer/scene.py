@@ -114,6 +114,9 @@ class SceneView:
         poses: positions (nb, 3) and wxyz (nb, 4) to start with; the model's own if None.
         made: called with every batch of visual shapes that is made.
 
+    Raises:
+        NameLookupError: there is no such layer.
+
     Attributes:
         bodies: all bodies, in the order of the pose arrays.
         extent: size of the model [m].
@@ -131,6 +134,9 @@ class SceneView:
         poses: tuple[np.ndarray, np.ndarray] | None = None,
         made: Callable[[Batch], None] | None = None,
     ) -> None:
+        for layer in show:
+            if layer not in LAYERS:
+                raise NameLookupError("layer to show", layer, LAYERS)
         self.server = server
         self.model = model
         self.up = up_axis(model)

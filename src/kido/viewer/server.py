@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import html
 import logging
+import math
 import queue
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, Self
 
+from kido.attributes import FixedAttributes
 from kido.errors import KidoError, MissingExtraError
+from kido.math.transform import number_or_nan
 from kido.viewer.model import Model
 from kido.viewer.scene import SceneView
 from kido.viewer.webpage import Webpage, page_title
@@ -88,7 +91,7 @@ def quiet() -> Iterator[None]:
         console.quiet = before
 
 
-class Page:
+class Page(FixedAttributes):
     """What a :class:`kido.viewer.Viewer` and a :class:`kido.viewer.Player` have in common.
 
     Attributes:
@@ -104,6 +107,10 @@ class Page:
     is_world: bool
 
     def __init__(self, model: Model, title: str, port: int | None, fps: float) -> None:
+        if not 0.0 < number_or_nan(fps) < math.inf:
+            raise ViewerError(f"fps: expected frames per second above 0, got {fps!r}")
+        if port is not None and (isinstance(port, bool) or not isinstance(port, int)):
+            raise ViewerError(f"port: expected a whole number or None, got {port!r}")
         self.model = model
         self.fps = float(fps)
         name = getattr(model, "name", None) or title

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.attributes import FixedAttributes
 from kido.errors import StateError
 from kido.viewer import palette
 from kido.viewer.dragging import Gizmo
@@ -33,7 +34,7 @@ _STILL = 1e-10  # a frame that moves no coordinate by more has come as near as i
 _TEXT_PERIOD = 0.2  # between two updates of the texts [s]
 
 
-class Target:
+class Target(FixedAttributes):
     """One task on the page: a gizmo at its target, and controls of its priority and region.
 
     Attributes:
@@ -97,7 +98,7 @@ class Target:
         self.text.content = f"{state}  \n{region_text(ik)}"
 
 
-class Targets:
+class Targets(FixedAttributes):
     """Draggable targets for all tasks of a hierarchy: whenever one moves, the skeleton follows in the next frame.
 
     Each target shows its task's priority and whether it is reached; a panel sets priority, region and activity, and

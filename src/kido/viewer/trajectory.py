@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from kido.arrays import fixed
+from kido.attributes import FixedAttributes, dataclass
 from kido.errors import StateError
 from kido.reprs import brief
 from kido.viewer.batches import displacements_of
@@ -182,7 +184,7 @@ class Trajectory:
         X[..., :3, :3] = matrix_from_wxyz(self.wxyz)
         X[..., :3, 3] = self.positions
         X[..., 3, 3] = 1.0
-        return X
+        return fixed(X)
 
     def at_rate(self, fps: float) -> Trajectory:
         """The frames nearest to an even grid of ``fps`` frames per second."""
@@ -226,7 +228,7 @@ class _Frame(NamedTuple):
     skins: list[np.ndarray]
 
 
-class TrajectorySampler:
+class TrajectorySampler(FixedAttributes):
     """Collects a :class:`Trajectory` of a world while it is simulated.
 
     Let it drive (``sampler.run(5.0)`` steps the world in compiled chunks between two frames), or add it as a

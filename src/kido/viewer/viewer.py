@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from kido.attributes import named_arguments
 from kido.errors import NameLookupError, StateError
 from kido.viewer import palette
 from kido.viewer.browser import Renderer
@@ -143,6 +144,7 @@ class Viewer(Controls, Cameras):
 
     # Running ---------------------------------------------------------------------------------------------
 
+    @named_arguments
     def run(self, duration: float | None = None) -> bool:
         """Show, and simulate a world at the chosen speed, until closed, Ctrl-C or ``duration`` seconds.
 
@@ -320,6 +322,7 @@ class Viewer(Controls, Cameras):
         if self._pacer is not None:
             self._pacer.speed = float(speed)
 
+    @named_arguments
     def push(self, body: Any, force: Any, duration: float = 0.1, offset: Any = None) -> Push:
         """Push a body of the world.
 

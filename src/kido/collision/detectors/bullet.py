@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy
 
+from kido.attributes import dataclass
 from kido.collision.container import HULL, PLANE
 from kido.collision.detectors.base import unknown
 from kido.collision.external import NarrowPhase, Points, as_points

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from kido.attributes import dataclass
 from kido.collision.container import HULL
 from kido.collision.detectors.base import primitive, unknown
 from kido.collision.external import NarrowPhase, Points, as_points

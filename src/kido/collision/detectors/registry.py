@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, ClassVar
 
+from kido.attributes import dataclass
 from kido.collision.detectors.bullet import BulletCollisionDetector
 from kido.collision.detectors.coal import CoalCollisionDetector
 from kido.collision.detectors.fcl import FCLCollisionDetector

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido import quantities
+from kido.attributes import FixedAttributes, dataclass
 from kido.constraints.constraint import Constraint
 from kido.dynamics.embedding.solver import EmbeddingSolver, respond_many
 from kido.dynamics.system import ConstrainedSystem, Rates, listed_constraints
@@ -47,7 +47,7 @@ class AggregateBody:
     __repr__ = brief
 
 
-class ConstraintEmbedding:
+class ConstraintEmbedding(FixedAttributes):
     """A skeleton with loops as a tree of bodies and aggregate bodies, in independent coordinates.
 
     u = X u_R for velocities that the constraints allow, and then as for any tree

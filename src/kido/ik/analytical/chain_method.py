@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.arrays import fixed
 from kido.errors import ModelError
 from kido.ik.analytical.chain import base_of, read_chain
 from kido.ik.analytical.method import AnalyticalMethod, ExtraDofUtilization
@@ -152,14 +153,14 @@ class AnalyticalChain(AnalyticalMethod):
         return self._solver()[0]
 
     @property
-    def dofs(self) -> list[DegreeOfFreedom]:
+    def dofs(self) -> tuple[DegreeOfFreedom, ...]:
         """The chain's coordinates, from the base outwards."""
-        return list(self._solver()[1])
+        return tuple(self._solver()[1])
 
     @property
     def positions(self) -> Array:
         """Present positions of `dofs` [rad]."""
-        return self.ik.skeleton.positions[self._solver()[2]]
+        return fixed(self.ik.skeleton.positions[self._solver()[2]])
 
     def compute_solutions(self, desired_transform: Array) -> list[Solution]:
         """All solutions for a pose of the node in the world (4, 4), whole turns chosen within limits."""
@@ -170,7 +171,7 @@ class AnalyticalChain(AnalyticalMethod):
         if offset is not None:
             X = X @ inverse_transform(ik.node.world_transform) @ body.world_transform
         base = np.ascontiguousarray(base_of(dofs).world_transform)
-        q = ik.skeleton.positions[indices]
+        q = np.array(ik.skeleton.positions[indices])
         if self.parameter is not None and solver.locked is not None:
             q[solver.locked] = self.parameter
         found = solver.raw_solutions(X, q, base, self.parameter if solver.locked is None else None)

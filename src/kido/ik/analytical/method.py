@@ -11,6 +11,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.arrays import fixed
 from kido.errors import ModelError
 from kido.ik.analytical.solution import QualityComparison, Solution, Validity, largest_component_is_smaller, ranked
 from kido.ik.coordinates import POSED
@@ -69,7 +70,7 @@ class AnalyticalMethod(GradientMethod):
 
     @property
     @abstractmethod
-    def dofs(self) -> list[DegreeOfFreedom]:
+    def dofs(self) -> tuple[DegreeOfFreedom, ...]:
         """The coordinates that solutions are for, in their order."""
 
     @abstractmethod
@@ -99,7 +100,7 @@ class AnalyticalMethod(GradientMethod):
     def positions(self) -> Array:
         """Present positions of `dofs` [rad, m]."""
         indices = [dof.index for dof in self.dofs]
-        return self.ik.skeleton.positions[indices]
+        return fixed(self.ik.skeleton.positions[indices])
 
     def _limits(self) -> tuple[Array, Array]:
         dofs = self.dofs

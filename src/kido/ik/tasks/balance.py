@@ -198,7 +198,7 @@ class BalanceError(ErrorMethod):
     def __init__(self, margin: float = 0.0, to_center: bool = False, tolerance: float = 1e-6):
         self.margin = positive(margin, "BalanceError: margin", zero=True)
         self.to_center = as_flag(to_center, "BalanceError: to_center")
-        self.tolerance = positive(tolerance, "BalanceError: tolerance", zero=True)
+        self.tolerance = tolerance
 
     def _outside(self, footing: Footing) -> tuple[Array, Array] | None:
         """Error (2,) along the horizontal axes and its Jacobian (2, dofs); None inside."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido import quantities
+from kido.errors import ModelError
 from kido.ik.engine.residuals import NOTHING_TURNS, add_columns, bounded_rows, placed, scaled_rows, transpose
 from kido.ik.engine.tasks import UNUSED_ROW
 from kido.ik.error_method import DEFAULT_TOLERANCE, Array, BoundedError
@@ -134,6 +135,8 @@ class CenterOfMassError(BoundedError):
     ):
         super().__init__(np.inf, linear_bounds, error_weights, error_from_center, tolerance)
         self.bodies: Any = None if bodies is None else list(bodies)
+        if not all(isinstance(body, BodyNode) for body in self.bodies or ()):
+            raise ModelError(f"CenterOfMassError: bodies: expected bodies, got {self.bodies!r}")
 
     def compute_displacement(self) -> Array:
         """d (6,): the linear part is where the centre of mass is, in the target's axes [m]."""

@@ -8,12 +8,13 @@ positions, velocities by priority and motions over time, call the kernel by its 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.attributes import dataclass
 from kido.errors import ModelError
 from kido.ik.engine.tasks import (
     EQUATION,

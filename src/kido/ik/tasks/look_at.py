@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import read_only_copy, settable
 from kido.errors import ModelError
 from kido.ik.engine.residuals import NOTHING_TURNS, add_columns, placed, transpose
 from kido.ik.engine.tasks import CONE_ROW, EQUATION, TASKS, UNUSED_ROW
@@ -21,6 +22,9 @@ from kido.math.transform import as_unit_vector, number_or_nan
 from kido.skeleton.nodes.node import JacobianNode
 
 __all__ = ["LookAtError"]
+
+
+_AXIS = settable("axis")
 
 
 @kernel
@@ -144,7 +148,7 @@ class LookAtError(BoundedError):
     @property
     def axis(self) -> Array:
         """The axis, a unit vector (3,) in the node's axes (a copy)."""
-        return self._axis.copy()
+        return read_only_copy(_AXIS, self._axis)
 
     @axis.setter
     def axis(self, value: ArrayLike) -> None:

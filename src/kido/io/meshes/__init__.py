@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from kido.attributes import named_arguments
 from kido.errors import FileFormatError, KidoError, MeshNotFoundError
 from kido.io.meshes.dae import MAX_MESH_BYTES, UP_AXIS_CHOICES, read_dae
 from kido.io.meshes.obj import read_obj
@@ -69,6 +70,7 @@ def read_mesh_data(path: str | Path, *, up_axis: str = "ignore", submesh: str | 
     return mesh
 
 
+@named_arguments
 def load_mesh(
     path: str | Path,
     scale: float | Sequence[float] = 1.0,

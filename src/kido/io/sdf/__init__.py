@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from kido.attributes import named_arguments
 from kido.io.fields import MISSING_FILES, check_choice, located
 from kido.io.sdf.between import hold_models
 from kido.io.sdf.build import SkeletonBuilder
@@ -37,6 +38,7 @@ __all__ = ["read"]
 DEFAULT_GRAVITY = (0.0, 0.0, -9.8)
 
 
+@named_arguments
 def read(
     source: str | Path,
     package_dirs: str | Path | Iterable[str | Path] = (),

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from kido.attributes import named_arguments
 from kido.errors import FileFormatError
 from kido.io.fields import WORLD, located
 from kido.io.mechanism import massless_movers
@@ -44,6 +45,7 @@ BRACES = re.compile(rb"\s*(dofs|mass|node|markers)\b[^<{]{0,200}\{")
 DETECTORS = ("dart", "fcl", "fcl_mesh", "bullet", "ode")
 
 
+@named_arguments
 def read(
     source: str | Path,
     package_dirs: str | Path | Iterable[str | Path] = (),

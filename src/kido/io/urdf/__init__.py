@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from kido.attributes import named_arguments
 from kido.errors import ModelError
 from kido.io.fields import MISSING_FILES, check_choice
 from kido.io.mechanism import massless_text
@@ -31,6 +32,7 @@ __all__ = ["read"]
 BASES = ("fixed", "free")
 
 
+@named_arguments
 def read(
     source: str | Path,
     package_dirs: str | Path | Iterable[str | Path] = (),

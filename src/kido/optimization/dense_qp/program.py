@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import ReadOnlyArray, read_only_copy
+from kido.attributes import FixedAttributes, dataclass
 from kido.errors import ModelError
 from kido.math.transform import as_numbers
 from kido.optimization.dense_qp.arrays import AT_UPPER, INFEASIBLE, NOT_CONVEX, QP_SOLVED, QUADRATIC, sizes
@@ -67,7 +69,11 @@ class QuadraticOptimum:
         return largest(outside), largest(slope), largest(gap)
 
 
-class QuadraticProgram:
+def _array(name: str, doc: str) -> Any:
+    return property(lambda self: read_only_copy(ReadOnlyArray, getattr(self._c, name)), doc=doc)
+
+
+class QuadraticProgram(FixedAttributes):
     """A strictly convex quadratic program, small and dense.
 
         minimize  1/2 x^T H x + g^T x    with  lower <= x <= upper,  row_lower <= A x <= row_upper
@@ -119,13 +125,21 @@ class QuadraticProgram:
 
     num_variables = property(lambda self: int(self._c.num_variables), doc="Number n of variables.")
     num_rows = property(lambda self: int(self._c.num_rows), doc="Number m of rows.")
-    H = property(lambda self: self._c.H.copy(), doc="(n, n) matrix of the objective (a copy).")
-    g = property(lambda self: self._c.g.copy(), doc="(n,) vector of the objective (a copy).")
-    A = property(lambda self: self._c.A.copy(), doc="(m, n) rows of constraints (a copy).")
-    lower = property(lambda self: self._c.lower.copy(), doc="(n,) lower bounds of variables (a copy).")
-    upper = property(lambda self: self._c.upper.copy(), doc="(n,) upper bounds of variables (a copy).")
-    row_lower = property(lambda self: self._c.row_lower.copy(), doc="(m,) lower bounds of rows (a copy).")
-    row_upper = property(lambda self: self._c.row_upper.copy(), doc="(m,) upper bounds of rows (a copy).")
+    H = _array("H", "(n, n) matrix of the objective (a copy).")
+    g = _array("g", "(n,) vector of the objective (a copy).")
+    A = _array("A", "(m, n) rows of constraints (a copy).")
+    lower = property(
+        lambda self: read_only_copy(ReadOnlyArray, self._c.lower), doc="(n,) lower bounds of variables (a copy)."
+    )
+    upper = property(
+        lambda self: read_only_copy(ReadOnlyArray, self._c.upper), doc="(n,) upper bounds of variables (a copy)."
+    )
+    row_lower = property(
+        lambda self: read_only_copy(ReadOnlyArray, self._c.row_lower), doc="(m,) lower bounds of rows (a copy)."
+    )
+    row_upper = property(
+        lambda self: read_only_copy(ReadOnlyArray, self._c.row_upper), doc="(m,) upper bounds of rows (a copy)."
+    )
 
     @in_turn
     def update(

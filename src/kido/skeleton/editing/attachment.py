@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
 
+from kido.attributes import dataclass
 from kido.errors import ModelError
 from kido.math.transform import inverse_transform
 from kido.quantities.impulses import changes
@@ -149,7 +149,7 @@ def close_loop(body: BodyNode, parent: BodyNode | None, joint: Any, properties: 
     kept = values > _RANK_TOLERANCE * max(float(values[-1]), 0.0)
     V = vectors[:, kept]
     multipliers = -V @ ((V.T @ (G @ u)) / values[kept])
-    u += response @ multipliers
+    u = u + response @ multipliers
     skeleton.velocities = u
     skeleton.loops = [*skeleton.loops, loop]
     R, f = body.world_transform[:3, :3], rows.T @ multipliers

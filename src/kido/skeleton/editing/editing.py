@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kido.attributes import named_arguments
 from kido.errors import KidoError, ModelError
 from kido.math.transform import as_flag
 from kido.skeleton.editing.attachment import Attachment, attach, close_loop
@@ -50,6 +51,7 @@ class BodyEditing:
     """
 
     @edits
+    @named_arguments
     def move_to(
         self: Any,
         new_parent: BodyNode | Skeleton,
@@ -82,6 +84,7 @@ class BodyEditing:
             transplant(self, target, parent, change, keep)
         return self.parent_joint
 
+    @named_arguments
     def split(
         self: Any,
         name: str,
@@ -115,6 +118,7 @@ class BodyEditing:
         return self.split(self.name)
 
     @edits
+    @named_arguments
     def change_parent_joint_type(
         self: Any,
         joint: Joint | type[Joint],
@@ -138,6 +142,7 @@ class BodyEditing:
         transplant(self, self.skeleton, self.parent, change, keep, in_place=True)
         return self.parent_joint
 
+    @named_arguments
     def detach(self: Any, name: str | None = None) -> Joint:
         """Let go of the body, with all below it: it hangs on the world by a free joint, and goes on as it moves.
 
@@ -161,6 +166,7 @@ class BodyEditing:
         return self.parent_joint
 
     @edits
+    @named_arguments
     def attach(
         self: Any,
         parent: BodyNode | Skeleton,
@@ -205,6 +211,7 @@ class BodyEditing:
         return close_loop(self, above, joint, properties)
 
     @edits
+    @named_arguments
     def copy_to(
         self: Any,
         new_parent: BodyNode | Skeleton,
@@ -243,6 +250,7 @@ class BodyEditing:
             transplant(twin, target, parent, change_of_joint(twin, joint, properties), keep)
         return twin
 
+    @named_arguments
     def copy_as(
         self: Any,
         name: str,
@@ -256,6 +264,7 @@ class BodyEditing:
         self.copy_to(target, joint, keep_pose, recursive, **properties)
         return target
 
+    @named_arguments
     def create_child(
         self: Any,
         joint: Joint | type[Joint] = FreeJoint,
@@ -295,6 +304,7 @@ class SkeletonEditing:
     """Creation of pairs of a joint and a body; merging of welded bodies."""
 
     @in_turn
+    @named_arguments
     def create_joint_and_body_pair(
         self: Any,
         joint: Joint | type[Joint] = FreeJoint,
@@ -336,6 +346,7 @@ class SkeletonEditing:
             raise
 
     @in_turn
+    @named_arguments
     def reroot(self: Any, body: BodyNode | str | int, keep_base: bool = False) -> None:
         """Make a body the root of its tree: the joints between it and the old root are turned round.
 

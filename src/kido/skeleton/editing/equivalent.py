@@ -148,7 +148,7 @@ def _taken(joint: Joint, back: Reversal) -> Joint:
         put_under(joint, None)
     for k, dof in enumerate(dofs):
         dof.joint, dof.index_in_joint = made, k
-    made.dofs = dofs
+    made.dofs = tuple(dofs)
     return made
 
 

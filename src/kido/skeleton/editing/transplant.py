@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from kido.attributes import check_options
 from kido.errors import ModelError
 from kido.joints import JointKind
 from kido.math.transform import inverse_transform
@@ -89,7 +90,8 @@ def change_of_joint(body: BodyNode, joint: Joint | type[Joint] | None, propertie
         properties: of the class's constructor.
 
     Raises:
-        ModelError: a property that the class does not have or a wrong value, a joint that is in use, one that lacks
+        ArgumentError: a property that the class does not have.
+        ModelError: a wrong value, a joint that is in use, one that lacks
             the coordinate that another joint mimics.
     """
     old, what = body.parent_joint, f"body {body.name!r}: joint"
@@ -111,7 +113,7 @@ def change_of_joint(body: BodyNode, joint: Joint | type[Joint] | None, propertie
             attribute = getattr(type(old), key, None)
             if key not in old.unique_properties and getattr(attribute, "fset", None) is None:
                 valid = [k for k in dir(type(old)) if getattr(getattr(type(old), k), "fset", None)]
-                raise ModelError(f"{what} {old.name!r} has no property {key!r} to set; it has {', '.join(valid)}")
+                check_options(f"{what} {old.name!r}: change", [key], valid)
             setattr(trial, key, value)
         return JointChange(old, name, settings)
     if not (isinstance(joint, type) and issubclass(joint, Joint)):

@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import ReadOnlyArray, fixed, read_only_copy
+from kido.attributes import FixedAttributes
 from kido.errors import ModelError
 from kido.kernels import frames as kernels
 from kido.math.transform import as_transform, as_vector
@@ -25,7 +27,7 @@ _NEVER = -1
 _TRANSIENT = ("_hanging", "_held", "_stamps", "_seen")
 
 
-class Frame(ABC):
+class Frame(FixedAttributes, ABC):
     """Something with a pose, a velocity and an acceleration, which can be asked for relative to any other frame.
 
     A frame hangs on a parent frame; all chains end at the world. A class of one's own says how the frame moves
@@ -90,7 +92,7 @@ class Frame(ABC):
 
         For a body H udot, the share of its joint's accelerations; else all of `relative_spatial_acceleration`.
         """
-        return self.relative_spatial_acceleration
+        return fixed(self.relative_spatial_acceleration)
 
     @property
     def partial_acceleration(self) -> Array:
@@ -103,7 +105,7 @@ class Frame(ABC):
         V = self.compute_spatial_velocity(in_coordinates_of=self)
         w, v, a, b = V[:3], V[3:], V_rel[:3], V_rel[3:]
         bracket = np.concatenate([np.cross(w, a), np.cross(w, b) + np.cross(v, a)])
-        return bracket + self.relative_spatial_acceleration - self.primary_relative_acceleration
+        return fixed(bracket + self.relative_spatial_acceleration - self.primary_relative_acceleration)
 
     def transform_changed(self) -> None:
         """`relative_transform` is no longer what it was."""
@@ -146,9 +148,9 @@ class Frame(ABC):
         self._hang_on(self._checked_parent(parent))
 
     @property
-    def child_frames(self) -> list[Frame]:
+    def child_frames(self) -> tuple[Frame, ...]:
         """Frames that hang on it, in the order they were hung. The world does not list skeletons' bodies."""
-        return [] if self._hanging is None else list(self._hanging.values())
+        return tuple([] if self._hanging is None else list(self._hanging.values()))
 
     def descends_from(self, frame: Frame) -> bool:
         """Whether it hangs on a frame, directly or through others; a frame descends from itself."""
@@ -289,7 +291,7 @@ class Frame(ABC):
     @property
     def world_transform(self) -> Array:
         """Pose in the world, 4x4 (a copy)."""
-        return self._up_to(POSE)[POSE].copy()
+        return read_only_copy(ReadOnlyArray, self._up_to(POSE)[POSE])
 
     def transform(self, with_respect_to: Frame | None = None, in_coordinates_of: Frame | None = None) -> Array:
         """Pose in another frame, 4x4.
@@ -312,7 +314,7 @@ class Frame(ABC):
     @property
     def spatial_velocity(self) -> Array:
         """[angular; linear] velocity of the origin relative to the world, world axes [rad/s, m/s] (a copy)."""
-        return self._up_to(TWIST)[TWIST].copy()
+        return read_only_copy(ReadOnlyArray, self._up_to(TWIST)[TWIST])
 
     def compute_spatial_velocity(
         self, offset: ArrayLike = ORIGIN, relative_to: Frame | None = None, in_coordinates_of: Frame | None = None
@@ -342,7 +344,7 @@ class Frame(ABC):
 
         Its linear part is the classic acceleration of the origin less w x v [rad/s^2, m/s^2].
         """
-        return self._acceleration_seen_by(ORIGIN, None, None, True)
+        return fixed(self._acceleration_seen_by(ORIGIN, None, None, True))
 
     def compute_spatial_acceleration(
         self, offset: ArrayLike = ORIGIN, relative_to: Frame | None = None, in_coordinates_of: Frame | None = None

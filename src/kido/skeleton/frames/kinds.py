@@ -8,11 +8,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kido.arrays import ReadOnlyArray, fixed, read_only_copy, settable
 from kido.errors import ModelError
 from kido.math.transform import as_transform, as_vector
-from kido.skeleton.frames.frame import Array, Frame, frame_or_world
+from kido.skeleton.frames.frame import POSE, Array, Frame, frame_or_world
 
 _ZERO = np.zeros(6)
+
+
+_RELATIVE_TRANSFORM = settable("relative_transform")
+_RELATIVE_TRANSLATION = settable("relative_translation")
+_RELATIVE_ROTATION = settable("relative_rotation")
+_RELATIVE_SPATIAL_VELOCITY = settable("relative_spatial_velocity")
+_RELATIVE_SPATIAL_ACCELERATION = settable("relative_spatial_acceleration")
+_WORLD_TRANSFORM = settable("world_transform")
 
 
 class WorldFrame(Frame):
@@ -41,17 +50,17 @@ class WorldFrame(Frame):
     @property
     def relative_transform(self) -> Array:
         """Identity, 4x4."""
-        return np.eye(4)
+        return fixed(np.eye(4))
 
     @property
     def relative_spatial_velocity(self) -> Array:
         """Zeros."""
-        return np.zeros(6)
+        return fixed(np.zeros(6))
 
     @property
     def relative_spatial_acceleration(self) -> Array:
         """Zeros."""
-        return np.zeros(6)
+        return fixed(np.zeros(6))
 
     def _update(self, level: int) -> None:
         pass  # nothing of it is ever stale
@@ -112,17 +121,17 @@ class FixedFrame(Frame):
     @property
     def relative_transform(self) -> Array:
         """Pose in the parent frame, 4x4 (a copy)."""
-        return self._placed.copy()
+        return read_only_copy(ReadOnlyArray, self._placed)
 
     @property
     def relative_spatial_velocity(self) -> Array:
         """Zeros."""
-        return np.zeros(6)
+        return fixed(np.zeros(6))
 
     @property
     def relative_spatial_acceleration(self) -> Array:
         """Zeros."""
-        return np.zeros(6)
+        return fixed(np.zeros(6))
 
     def _relative_pose(self) -> Array:
         return self._placed
@@ -200,7 +209,7 @@ class SimpleFrame(Frame):
     @property
     def relative_transform(self) -> Array:
         """Pose in the parent frame, 4x4 (a copy); set with what `as_transform` takes."""
-        return self._relative.copy()
+        return read_only_copy(_RELATIVE_TRANSFORM, self._relative)
 
     @relative_transform.setter
     def relative_transform(self, value: Any) -> None:
@@ -214,7 +223,7 @@ class SimpleFrame(Frame):
     @property
     def relative_translation(self) -> Array:
         """Origin in the parent frame [m] (a copy)."""
-        return self._relative[:3, 3].copy()
+        return read_only_copy(_RELATIVE_TRANSLATION, self._relative[:3, 3].copy())
 
     @relative_translation.setter
     def relative_translation(self, value: ArrayLike) -> None:
@@ -225,7 +234,7 @@ class SimpleFrame(Frame):
     @property
     def relative_rotation(self) -> Array:
         """Rotation in the parent frame, 3x3 (a copy); set with a matrix or a SciPy `Rotation`."""
-        return self._relative[:3, :3].copy()
+        return read_only_copy(_RELATIVE_ROTATION, self._relative[:3, :3].copy())
 
     @relative_rotation.setter
     def relative_rotation(self, value: Any) -> None:
@@ -236,7 +245,7 @@ class SimpleFrame(Frame):
     @property
     def world_transform(self) -> Array:
         """Pose in the world, 4x4 (a copy); set with what `as_transform` takes."""
-        return super().world_transform
+        return read_only_copy(_WORLD_TRANSFORM, self._up_to(POSE)[POSE])
 
     @world_transform.setter
     def world_transform(self, value: Any) -> None:
@@ -263,7 +272,7 @@ class SimpleFrame(Frame):
     @property
     def relative_spatial_velocity(self) -> Array:
         """[angular; linear] velocity relative to the parent, in the frame's own axes [rad/s, m/s] (a copy)."""
-        return self._twist.copy()
+        return read_only_copy(_RELATIVE_SPATIAL_VELOCITY, self._twist)
 
     @relative_spatial_velocity.setter
     def relative_spatial_velocity(self, value: ArrayLike) -> None:
@@ -285,7 +294,7 @@ class SimpleFrame(Frame):
     @property
     def relative_spatial_acceleration(self) -> Array:
         """Spatial acceleration relative to the parent, in the frame's own axes [rad/s^2, m/s^2] (a copy)."""
-        return self._rate.copy()
+        return read_only_copy(_RELATIVE_SPATIAL_ACCELERATION, self._rate)
 
     @relative_spatial_acceleration.setter
     def relative_spatial_acceleration(self, value: ArrayLike) -> None:

@@ -9,6 +9,8 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import fixed, read_only_copy, settable
+from kido.attributes import FixedAttributes
 from kido.errors import ModelError, NameLookupError, StateError
 from kido.joints import ActuatorType
 from kido.math.transform import as_numbers
@@ -18,7 +20,7 @@ from kido.skeleton.groups.quantities import GroupQuantities, form
 from kido.skeleton.joints.actuator import set_actuator_types
 from kido.skeleton.joints.coordinates import DOF_PROPERTIES, MEANINGS, SYMMETRIC_LIMITS
 from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
-from kido.skeleton.joints.joint import Joint
+from kido.skeleton.joints.joint import Joint, write_properties
 from kido.skeleton.nodes.node import JacobianNode
 
 if TYPE_CHECKING:
@@ -44,8 +46,10 @@ class Share(NamedTuple):
 
 
 def _state(name: str, unit: str) -> Any:
+    kind = settable(name)
+
     def read(self: Group) -> Array:
-        return self._gather(name)
+        return read_only_copy(kind, self._gather(name))
 
     def write(self: Group, value: ArrayLike) -> None:
         self._scatter(name, value)
@@ -54,8 +58,11 @@ def _state(name: str, unit: str) -> Any:
 
 
 def _limit(key: str) -> Any:
+    kind = settable(key)
+
     def read(self: Group) -> Array:
-        return np.array([dof.joint.get_property(key)[dof.index_in_joint] for dof in self._current_dofs()])
+        numbers = [dof.joint.get_property(key)[dof.index_in_joint] for dof in self._current_dofs()]
+        return read_only_copy(kind, np.array(numbers, dtype=np.float64))
 
     def write(self: Group, value: ArrayLike) -> None:
         self._set_property(key, value)
@@ -63,7 +70,7 @@ def _limit(key: str) -> Any:
     return property(read, write, doc=f"{MEANINGS[key]}. One number for each coordinate (a copy).")
 
 
-class Group(GroupQuantities):
+class Group(GroupQuantities, FixedAttributes):
     """A view of any bodies, joints and coordinates, of one skeleton or of several.
 
     Sums (mass, momentum, energies, centre of mass) are over its bodies. Jacobians and dynamics are with respect to its
@@ -137,7 +144,7 @@ class Group(GroupQuantities):
         return self._dofs
 
     @property
-    def shares(self) -> list[Share]:
+    def shares(self) -> tuple[Share, ...]:
         """Its share of each skeleton, found anew when one of them has changed.
 
         Raises:
@@ -145,7 +152,7 @@ class Group(GroupQuantities):
         """
         if self._parts_key is not None:
             if all(s.structure_version == version for s, version in self._parts_key):
-                return self._parts
+                return tuple(self._parts)
         for joint in {id(j): j for j in [*self._joints, *(dof.joint for dof in self._dofs)]}.values():
             if joint.skeleton is None:
                 raise ModelError(
@@ -164,7 +171,7 @@ class Group(GroupQuantities):
             parts.append(Share(skeleton, np.array(rows, np.intp), np.array(dofs, np.intp), bodies))
         self._parts = parts
         self._parts_key = [(part.skeleton, part.skeleton.structure_version) for part in parts]
-        return parts
+        return tuple(parts)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_parts": [], "_parts_key": None}
@@ -172,19 +179,19 @@ class Group(GroupQuantities):
     # Contents --------------------------------------------------------------------------------------------
 
     @property
-    def bodies(self) -> list[BodyNode]:
+    def bodies(self) -> tuple[BodyNode, ...]:
         """Its bodies, in the order given."""
-        return list(self._bodies)
+        return tuple(self._bodies)
 
     @property
-    def joints(self) -> list[Joint]:
+    def joints(self) -> tuple[Joint, ...]:
         """Its joints, in the order given."""
-        return list(self._joints)
+        return tuple(self._joints)
 
     @property
-    def dofs(self) -> list[DegreeOfFreedom]:
+    def dofs(self) -> tuple[DegreeOfFreedom, ...]:
         """Its coordinates, in the order of its arrays."""
-        return list(self._dofs)
+        return tuple(self._dofs)
 
     @property
     def num_bodies(self) -> int:
@@ -197,9 +204,9 @@ class Group(GroupQuantities):
         return len(self._dofs)
 
     @property
-    def skeletons(self) -> list[Skeleton]:
+    def skeletons(self) -> tuple[Skeleton, ...]:
         """The skeletons that its parts are of."""
-        return [part.skeleton for part in self.shares]
+        return tuple(part.skeleton for part in self.shares)
 
     def body(self, key: str | int) -> BodyNode:
         """A body by name or place.
@@ -240,7 +247,7 @@ class Group(GroupQuantities):
     def _gather(self, name: str) -> Array:
         parts = self.shares
         if len(parts) == 1:
-            return getattr(parts[0].skeleton, name)[parts[0].dofs]
+            return np.asarray(getattr(parts[0].skeleton, name))[parts[0].dofs]
         out = np.empty(self.num_dofs)
         for part in parts:
             out[part.rows] = getattr(part.skeleton, name)[part.dofs]
@@ -248,7 +255,7 @@ class Group(GroupQuantities):
 
     def _scatter(self, name: str, value: ArrayLike) -> None:
         vector = vector_of(self, value, name)
-        wholes = [(part, getattr(part.skeleton, name)) for part in self.shares if len(part.rows)]
+        wholes = [(part, np.array(getattr(part.skeleton, name))) for part in self.shares if len(part.rows)]
         before = [(part.skeleton, whole.copy()) for part, whole in wholes]
         try:
             for part, whole in wholes:
@@ -266,18 +273,12 @@ class Group(GroupQuantities):
         except (TypeError, ValueError):
             raise ModelError(f"group {self.name!r}: {key}: expected one number or {len(dofs)}, got {value!r}") from None
         joints = {id(dof.joint): dof.joint for dof in dofs}
-        before = {which: dict(joint._properties) for which, joint in joints.items()}
         new: dict[int, dict[int, float]] = {which: {} for which in joints}
         for dof, number in zip(dofs, array.tolist(), strict=True):
             new[id(dof.joint)][dof.index_in_joint] = number
-        try:
-            for which, joint in joints.items():
-                joint.set_property(key, new[which])
-        except ModelError:
-            for which, joint in joints.items():
-                joint._properties = before[which]
-                joint._changed()
-            raise
+        checked = [(joint, joint.checked_property(key, new[which])) for which, joint in joints.items()]
+        for joint, values in checked:
+            write_properties(joint, values)
 
     def get_property(self, key: str) -> Array:
         """A property of its coordinates, such as "damping" (a copy); `Joint` lists them.
@@ -337,7 +338,7 @@ class Group(GroupQuantities):
         Raises:
             ModelError: a coordinate moves no mass.
         """
-        return self._solve(self.mass_matrix, np.eye(self.num_dofs))
+        return fixed(self._solve(self.mass_matrix, np.eye(self.num_dofs)))
 
     def _solve(self, M: Array, b: Array) -> Array:
         try:
@@ -349,11 +350,11 @@ class Group(GroupQuantities):
     @property
     def constraint_forces(self) -> Array:
         """Its coordinates' share (dofs,) of the forces of contacts and limits in the world's last step."""
-        return self._gather("constraint_forces")
+        return fixed(self._gather("constraint_forces"))
 
     @staticmethod
     def _filled(part: Share, name: str, values: Array) -> Array:
-        whole = getattr(part.skeleton, name)
+        whole = np.array(getattr(part.skeleton, name))
         whole[part.dofs] = values[part.rows]
         return whole
 

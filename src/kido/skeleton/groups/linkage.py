@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
+from kido.attributes import dataclass
 from kido.errors import ModelError
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.groups.group import Group

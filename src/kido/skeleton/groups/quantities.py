@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kido.quantities.quantity import Quantity, call_of
+from kido.quantities.quantity import Quantity, call_of, fixed_result
 
 
 class GroupQuantities:
@@ -23,5 +23,5 @@ def form(row: Quantity, parameters: str, function: Callable[..., Any], what: str
     """A property or method of a quantity: `function` of an object, the row, and arguments by name."""
     doc = f"{row.text}\n\n{what}"
     if row.is_property:
-        return property(lambda of: function(of, row), doc=doc)
+        return property(lambda of: fixed_result(function(of, row)), doc=doc)
     return call_of(row, parameters, function, doc)

@@ -96,10 +96,10 @@ class Subgraph(SubgraphQuantities, Group):
         return self.base.parent
 
     @property
-    def outboard_bodies(self) -> list[BodyNode]:
+    def outboard_bodies(self) -> tuple[BodyNode, ...]:
         """Bodies outside that hang on bodies of it."""
         inside = set(self.bodies)
-        return [child for body in self.bodies for child in body.children if child not in inside]
+        return tuple(child for body in self.bodies for child in body.children if child not in inside)
 
     @property
     def boundary_dofs(self) -> int:
@@ -149,7 +149,7 @@ class Subgraph(SubgraphQuantities, Group):
         q = None if positions is None else vector_of(self, positions, "positions")
         u = None if velocities is None else vector_of(self, velocities, "velocities")
         model, m = self.model, self.boundary_dofs
-        whole_q, whole_u = model.positions, model.velocities
+        whole_q, whole_u = np.array(model.positions), np.array(model.velocities)
         if q is not None:
             whole_q[m:] = q
         if u is not None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.attributes import dataclass
 from kido.errors import KidoError, ModelError, NameLookupError
 from kido.jit import Struct
 from kido.joints import ActuatorType, JointKind

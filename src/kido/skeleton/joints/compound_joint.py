@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.arrays import fixed
+from kido.attributes import dataclass
 from kido.errors import ModelError
 from kido.joints import JointKind
 from kido.math.transform import as_transform, as_unit_vector, number_or_nan
@@ -48,9 +49,8 @@ class Hinge:
         if not np.isfinite(pitch) or (pitch != 0.0 and self.kind != JointKind.SCREW):
             expected = "a finite number [m/revolution]" if self.kind == JointKind.SCREW else "0: it is no screw"
             raise ModelError(f"hinge: pitch: expected {expected}, got {self.pitch!r}")
-        axis.flags.writeable = offset.flags.writeable = False
-        object.__setattr__(self, "axis", axis)
-        object.__setattr__(self, "offset", offset)
+        object.__setattr__(self, "axis", fixed(axis))
+        object.__setattr__(self, "offset", fixed(offset))
         object.__setattr__(self, "pitch", pitch)
 
     @classmethod

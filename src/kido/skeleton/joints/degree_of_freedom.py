@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from kido.attributes import FixedAttributes
 from kido.errors import ModelError
 from kido.joints import ActuatorType
-from kido.skeleton.attributes import FixedAttributes
 from kido.skeleton.joints.actuator import Mimic, actuator_type
 from kido.skeleton.joints.coordinates import MEANINGS, CoordinateKind
 
@@ -48,9 +48,6 @@ class DegreeOfFreedom(FixedAttributes):
         joint: the joint that it is a coordinate of.
         index_in_joint: its place among the joint's.
     """
-
-    joint: Joint
-    index_in_joint: int
 
     position = _state("position", "q", "[m, rad]")
     velocity = _state("velocity", "u", "[m/s, rad/s]")

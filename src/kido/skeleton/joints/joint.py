@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import read_only_copy, settable
+from kido.attributes import FixedAttributes, check_options
 from kido.errors import ModelError
 from kido.joints import ActuatorType, JointKind
 from kido.math.transform import as_flag, as_transform
 from kido.skeleton.aspects import Carrier
-from kido.skeleton.attributes import FixedAttributes
 from kido.skeleton.host import edits
 from kido.skeleton.joints.actuator import JointActuation, Mimic
 from kido.skeleton.joints.coordinates import (
     DOF_PROPERTIES,
     MEANINGS,
+    SYMMETRIC_LIMITS,
     ArrayProperty,
     CoordinateKind,
     ElementaryMotion,
@@ -29,7 +31,7 @@ from kido.skeleton.joints.coordinates import (
 )
 from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom, name_with_joint, own_name
 from kido.skeleton.joints.joint_motion import JointMotion
-from kido.skeleton.naming import candidates
+from kido.skeleton.naming import candidates, checked_name
 
 if TYPE_CHECKING:
     from kido.joints.trace import Tape
@@ -41,9 +43,15 @@ if TYPE_CHECKING:
 J = TypeVar("J", bound="Joint")
 
 
+_TRANSFORM_FROM_PARENT = settable("transform_from_parent")
+_TRANSFORM_FROM_CHILD = settable("transform_from_child")
+
+
 def _per_dof(key: str) -> ArrayProperty:
+    kind = settable(key, f"set_property({key!r}, {{index: value}})")
+
     def read(self: Joint) -> NDArray[np.float64]:
-        return self.get_property(key)
+        return read_only_copy(kind, self.get_property(key))
 
     def write(self: Joint, value: ArrayLike) -> None:
         self.set_property(key, value)
@@ -54,9 +62,11 @@ def _per_dof(key: str) -> ArrayProperty:
 def own_property(name: str, check: Callable[[Any, Any], Any], doc: str) -> Any:
     """A property that one type of joints has: `check(name of the joint, value)` gives what is kept, or raises."""
 
+    kind = settable(name)
+
     def read(self: Joint) -> Any:
         value = getattr(self, f"_{name}")
-        return value.copy() if isinstance(value, np.ndarray) else value
+        return read_only_copy(kind, value) if isinstance(value, np.ndarray) else value
 
     @edits
     def write(self: Joint, value: Any) -> None:
@@ -90,12 +100,12 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         dofs: its coordinates (`DegreeOfFreedom`), in order.
 
     Raises:
-        ModelError: a property that does not exist, has the wrong size, is NaN, or is below its lowest value;
+        ArgumentError: a property that does not exist.
+        ModelError: a property that has the wrong size, is NaN, or is below its lowest value;
             a lower limit above the upper one.
     """
 
     kind: ClassVar[JointKind]
-    dofs: list[DegreeOfFreedom]
     # What a type declares: names of its coordinates, what each of them is, the properties that others lack, its names
     # in file formats (the first is written), whether it may close a loop, and whether it is one of its own type when
     # seen from its other side.
@@ -138,6 +148,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         mimic: Mimic | None = None,
         **properties: ArrayLike,
     ):
+        check_options(self, properties, (*DOF_PROPERTIES, *SYMMETRIC_LIMITS))
         if name is not None and not isinstance(name, str):
             raise ModelError(f"joint: name: expected a text, got {name!r}")
         self._name = name or ""
@@ -155,7 +166,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
             names = list(dof_names)
         self._properties = {key: np.full(n, default) for key, (default, _) in DOF_PROPERTIES.items()}
         self._enforce_position_limits = True
-        self.dofs = [DegreeOfFreedom(self, k, names[k]) for k in range(n)]
+        self.dofs = tuple(DegreeOfFreedom(self, k, names[k]) for k in range(n))
         for key, value in properties.items():
             self.set_property(key, value)
         self._init_actuation(actuator_type, mimic)
@@ -170,7 +181,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
     def name(self, value: str) -> None:
         if self._body is not None:
             self._body.skeleton.parts.rename_joint(self, value)
-        self._name = value
+        self._name = checked_name(value, f"joint {self._name!r}")
 
     @property
     def skeleton(self) -> Skeleton | None:
@@ -201,7 +212,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
     @property
     def transform_from_parent(self) -> NDArray[np.float64]:
         """Pose of the joint in the parent body, 4x4 (a copy)."""
-        return self._transform_from_parent.copy()
+        return read_only_copy(_TRANSFORM_FROM_PARENT, self._transform_from_parent)
 
     @transform_from_parent.setter
     @edits
@@ -212,7 +223,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
     @property
     def transform_from_child(self) -> NDArray[np.float64]:
         """Pose of the joint in the child body, 4x4 (a copy)."""
-        return self._transform_from_child.copy()
+        return read_only_copy(_TRANSFORM_FROM_CHILD, self._transform_from_child)
 
     @transform_from_child.setter
     @edits
@@ -237,6 +248,11 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
             value: one number for all coordinates, one for each, or a dictionary of those of some by number in the
                 joint: the others keep every bit.
         """
+        self._properties |= self.checked_property(key, value)
+        self._changed()
+
+    def checked_property(self, key: str, value: ArrayLike | Mapping[int, Any]) -> dict[str, NDArray[np.float64]]:
+        """What `set_property` would write, by name of the property; nothing is changed."""
         values: Any = value
         if isinstance(value, Mapping):
             values = self.get_property(key).tolist()
@@ -250,8 +266,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
             others = [k for k in range(self.num_dofs) if k not in value]
             for name, array in changed.items():
                 array[others] = self._properties[name][others]
-        self._properties |= changed
-        self._changed()
+        return changed
 
     def get_property(self, key: str) -> NDArray[np.float64]:
         """A property of all coordinates (a copy)."""
@@ -373,7 +388,7 @@ def _reaction(joint: Joint, about: str, in_coordinates_of: Any) -> np.ndarray:
         raise ModelError(f"joint {joint.name!r}: about: expected 'body' or 'joint', got {about!r}")
     body = joint.child
     state = body.skeleton.current_state
-    wrench = state.reaction_wrenches[body.index]
+    wrench = state.reaction_wrenches[body.index].copy()
     if about == "joint":
         r = body.world_transform[:3, :3] @ joint._transform_from_child[:3, 3]
         wrench[:3] -= np.cross(r, wrench[3:])

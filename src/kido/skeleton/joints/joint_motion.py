@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import fixed
 from kido.kernels import matrix_entries as kernels
 
 if TYPE_CHECKING:
@@ -36,17 +37,17 @@ class JointMotion:
     @property
     def relative_transform(self) -> Array:
         """Pose of the child body in the parent body (or the world), 4x4."""
-        return self.child.relative_transform
+        return fixed(self.child.relative_transform)
 
     @property
     def relative_jacobian(self) -> Array:
         """S (6, n): the child body's velocity relative to the parent is S u, in the child body's axes."""
-        return self._jacobian(kernels.joint_jacobian)
+        return fixed(self._jacobian(kernels.joint_jacobian))
 
     @property
     def relative_jacobian_derivative(self) -> Array:
         """Sdot (6, n): rate of the numbers of `relative_jacobian` at the current velocities."""
-        return self._jacobian(kernels.joint_jacobian_rate)
+        return fixed(self._jacobian(kernels.joint_jacobian_rate))
 
     def _jacobian(self, entry: Any) -> Array:
         out = np.zeros((6, self.num_dofs))
@@ -59,17 +60,17 @@ class JointMotion:
     @property
     def relative_spatial_velocity(self) -> Array:
         """S u (6,), in the child body's axes [rad/s, m/s]."""
-        return self.relative_jacobian @ self._part("velocities")
+        return fixed(self.relative_jacobian @ self._part("velocities"))
 
     @property
     def relative_spatial_acceleration(self) -> Array:
         """S udot + Sdot u (6,): rate of the numbers of `relative_spatial_velocity` [rad/s^2, m/s^2]."""
-        return self.relative_primary_acceleration + self.relative_jacobian_derivative @ self._part("velocities")
+        return fixed(self.relative_primary_acceleration + self.relative_jacobian_derivative @ self._part("velocities"))
 
     @property
     def relative_primary_acceleration(self) -> Array:
         """S udot (6,): the share of the joint's accelerations [rad/s^2, m/s^2]."""
-        return self.relative_jacobian @ self._part("accelerations")
+        return fixed(self.relative_jacobian @ self._part("accelerations"))
 
     def _part(self, what: str) -> Array:
         return getattr(self, what) if self.num_dofs else np.zeros(0)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kido.attributes import dataclass
 from kido.skeleton.joints.joint import Joint
 
 __all__ = ["LoopJoint"]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import read_only_copy, settable
 from kido.errors import ModelError
 from kido.joints import JointKind
 from kido.math.transform import as_unit_vector, number_or_nan
@@ -38,6 +39,10 @@ __all__ = [
 
 _LETTERS = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 _ANGLE, _LENGTH = CoordinateKind.ANGLE, CoordinateKind.LENGTH
+
+
+_AXIS1 = settable("axis1")
+_AXIS2 = settable("axis2")
 
 
 def _turn(axis: ArrayLike) -> ElementaryMotion:
@@ -244,7 +249,7 @@ class PlanarJoint(Joint):
     @property
     def axis1(self) -> NDArray[np.float64]:
         """First direction of translation (a copy)."""
-        return self._axis1.copy()
+        return read_only_copy(_AXIS1, self._axis1)
 
     @axis1.setter
     def axis1(self, value: ArrayLike) -> None:
@@ -253,7 +258,7 @@ class PlanarJoint(Joint):
     @property
     def axis2(self) -> NDArray[np.float64]:
         """Second direction of translation, perpendicular to the first (a copy)."""
-        return self._axis2.copy()
+        return read_only_copy(_AXIS2, self._axis2)
 
     @axis2.setter
     @edits

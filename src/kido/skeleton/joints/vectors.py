@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import read_only_copy, settable
 from kido.errors import ModelError
 from kido.math.transform import as_numbers
 from kido.skeleton.joints.coordinates import MEANINGS, changed_properties
@@ -19,9 +20,11 @@ def of_coordinates(key: str) -> Any:
     It is set to as many numbers, or to one for all. A number that one joint refuses changes none (ModelError).
     """
 
+    kind = settable(f"{key}s")
+
     def read(self: Any) -> NDArray[np.float64]:
         joints = dict.fromkeys(dof.joint for dof in self.parts.dofs)
-        return np.concatenate([np.zeros(0), *(joint.get_property(key) for joint in joints)])
+        return read_only_copy(kind, np.concatenate([np.zeros(0), *(joint.get_property(key) for joint in joints)]))
 
     def write(self: Any, value: ArrayLike) -> None:
         _write(self, key, value)

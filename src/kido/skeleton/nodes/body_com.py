@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.arrays import fixed
 from kido.skeleton.frames.frame import Frame
 from kido.skeleton.nodes.node import JacobianNode
 
@@ -33,13 +34,13 @@ class BodyCom(JacobianNode):
     @property
     def local_com(self) -> Array:
         """Centre of mass from the body's origin, in its own axes [m] (a copy)."""
-        return self.inertia.com.copy()
+        return fixed(self.inertia.com)
 
     @property
     def com(self) -> Array:
         """Centre of mass in the world [m]; see `com_position`."""
         X = self.world_transform
-        return X[:3, :3] @ self.local_com + X[:3, 3]
+        return fixed(X[:3, :3] @ self.local_com + X[:3, 3])
 
     def com_position(self, with_respect_to: Frame | None = None) -> Array:
         """Centre of mass (3,) from the origin of a frame, in its axes [m]; None: in the world.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import fixed, read_only_copy, settable
 from kido.errors import ModelError
 from kido.math.hull import convex_hull
 from kido.math.transform import as_flag, as_numbers, as_transform
@@ -17,6 +18,10 @@ from kido.skeleton.nodes.node import FrameNode
 if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
     from kido.skeleton.skeleton import Skeleton
+
+
+_DEFAULT_RELATIVE_TRANSFORM = settable("default_relative_transform")
+_GEOMETRY = settable("geometry")
 
 
 class EndEffector(FrameNode):
@@ -44,7 +49,7 @@ class EndEffector(FrameNode):
     @property
     def default_relative_transform(self) -> NDArray[np.float64]:
         """The pose in the body that `reset_relative_transform` restores, 4x4 (a copy)."""
-        return self._default_relative.copy()
+        return read_only_copy(_DEFAULT_RELATIVE_TRANSFORM, self._default_relative)
 
     @default_relative_transform.setter
     def default_relative_transform(self, value: Any) -> None:
@@ -112,7 +117,7 @@ class Support(Aspect):
     @property
     def geometry(self) -> NDArray[np.float64]:
         """Points (n, 3) in the end effector's axes [m] (a copy)."""
-        return self.properties.geometry.copy()
+        return read_only_copy(_GEOMETRY, self.properties.geometry)
 
     @geometry.setter
     def geometry(self, value: ArrayLike) -> None:
@@ -129,7 +134,7 @@ class Support(Aspect):
         if not isinstance(frame, FrameNode):
             raise ModelError(f"support: expected to be on an end effector, is on {frame!r}")
         X = frame.world_transform
-        return self.properties.geometry @ X[:3, :3].T + X[:3, 3]
+        return fixed(self.properties.geometry @ X[:3, :3].T + X[:3, 3])
 
 
 Array = NDArray[np.float64]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import fixed, read_only_copy, settable
 from kido.errors import ModelError
 from kido.math.transform import as_numbers, as_vector
 from kido.skeleton.nodes.node import FrameNode
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from kido.skeleton.body_node import BodyNode
+
+
+_OFFSET = settable("offset")
 
 
 class MarkerConstraint(Enum):
@@ -60,7 +64,7 @@ class Marker(FrameNode):
     @property
     def offset(self) -> NDArray[np.float64]:
         """Its place in body axes from the body origin [m] (a copy)."""
-        return self._relative[:3, 3].copy()
+        return read_only_copy(_OFFSET, self._relative[:3, 3])
 
     @offset.setter
     def offset(self, value: ArrayLike) -> None:
@@ -71,7 +75,7 @@ class Marker(FrameNode):
     @property
     def position(self) -> NDArray[np.float64]:
         """Where it is in the world [m]."""
-        return self.world_transform[:3, 3]
+        return fixed(self.world_transform[:3, 3])
 
     @property
     def color(self) -> tuple[float, ...]:

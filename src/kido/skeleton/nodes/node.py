@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import read_only_copy, settable
 from kido.errors import ModelError
 from kido.skeleton.aspects import Carrier, Extension
 from kido.skeleton.frames.frame import ORIGIN, Frame
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
 
 Array = NDArray[np.float64]
+
+
+_RELATIVE_TRANSFORM = settable("relative_transform")
 
 
 class JacobianNode(Frame):
@@ -41,11 +45,11 @@ class JacobianNode(Frame):
         """The body that it rides on, and its 4x4 pose there; None for the body's own frame."""
 
     @property
-    def dependent_dofs(self) -> list[DegreeOfFreedom]:
+    def dependent_dofs(self) -> tuple[DegreeOfFreedom, ...]:
         """Coordinates that move it, in the order of the state arrays."""
         skeleton = self._carrier[0].skeleton
         dofs = skeleton.parts.dofs
-        return [dofs[k] for k in self._dependent()]
+        return tuple(dofs[k] for k in self._dependent())
 
     def depends_on(self, dof: DegreeOfFreedom | str | int) -> bool:
         """Whether a coordinate of the skeleton (itself, its name or its index) moves it.
@@ -236,7 +240,7 @@ class FrameNode(Node, JacobianNode, FixedFrame):
     @property
     def relative_transform(self) -> NDArray[np.float64]:
         """Pose in the body, 4x4 (a copy); set with what `as_transform` takes."""
-        return self._relative.copy()
+        return read_only_copy(_RELATIVE_TRANSFORM, self._relative)
 
     @relative_transform.setter
     def relative_transform(self, value: Any) -> None:

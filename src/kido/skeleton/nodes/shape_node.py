@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.arrays import read_only_copy, settable
+from kido.attributes import check_options
 from kido.errors import ModelError
 from kido.math.transform import as_flag, as_numbers, number_or_nan
 from kido.shapes import Shape
@@ -18,6 +20,9 @@ from kido.skeleton.nodes.surface import Surface
 
 if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
+
+
+_RELATIVE_TRANSFORM = settable("relative_transform")
 
 
 class ShapeNode(FrameNode):
@@ -139,7 +144,7 @@ class ShapeNode(FrameNode):
     @property
     def relative_transform(self) -> NDArray[np.float64]:
         """Pose of the shape in the body, 4x4 (a copy); set with what `as_transform` takes."""
-        return self._relative.copy()
+        return read_only_copy(_RELATIVE_TRANSFORM, self._relative)
 
     @relative_transform.setter
     @edits
@@ -196,12 +201,10 @@ class ShapeNode(FrameNode):
         """Change some of the surface's properties, by name (see `Surface`).
 
         Raises:
-            ModelError: a property that surfaces do not have, or a value out of range; nothing is changed.
+            ArgumentError: a property that surfaces do not have.
+            ModelError: a value out of range; nothing is changed.
         """
-        valid = [f.name for f in fields(Surface)]
-        for name in changes:
-            if name not in valid:
-                raise ModelError(f"shape {self.name!r}: surface has no {name!r}; it has {', '.join(valid)}")
+        check_options(f"shape {self.name!r}: set_surface", changes, [f.name for f in fields(Surface)])
         try:
             surface = replace(self._surface, **changes)
         except ModelError as error:

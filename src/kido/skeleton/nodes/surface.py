@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
+from kido.attributes import dataclass
 from kido.errors import KidoError, ModelError
 from kido.math.transform import as_flag, as_vector, number_or_nan
 from kido.reprs import brief

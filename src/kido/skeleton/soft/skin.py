@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.arrays import fixed
+from kido.attributes import dataclass
 from kido.errors import ModelError, StateError
 from kido.math.transform import as_numbers, number_or_nan
 from kido.reprs import brief
@@ -145,7 +146,7 @@ class Skin(ShapeNode):
     def rest(self) -> Array:
         """Places at rest (n,3) in the body's frame [m]."""
         X = self.relative_transform
-        return self.mesh.vertices @ X[:3, :3].T + X[:3, 3]
+        return fixed(self.mesh.vertices @ X[:3, :3].T + X[:3, 3])
 
     def inertia_of(self, places: Array, chosen: Any = slice(None)) -> Inertia:
         """Inertia of some of the points, held at places (n,3) in the body's frame."""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.arrays import fixed, read_only_copy, settable
+from kido.attributes import check_options
 from kido.errors import ModelError
 from kido.quantities import soft
 from kido.shapes import SoftMesh
@@ -24,6 +26,11 @@ if TYPE_CHECKING:
     from kido.skeleton.skeleton import Skeleton
 
 Array = NDArray[np.float64]
+
+
+_POINT_MASSES = settable("point_masses")
+_DISPLACEMENTS, _DISPLACEMENT_RATES = settable("displacements"), settable("displacement_rates")
+_POINT_FORCES = settable("point_forces")
 
 
 class SoftBodyNode(BodyNode):
@@ -102,7 +109,7 @@ class SoftBodyNode(BodyNode):
     def local_com(self) -> Array:
         """Centre of mass of the deformed body from its origin, in its own axes [m]."""
         own, skin = self._inertia, self.skin
-        return (own.mass * own.com + skin.masses @ (skin.rest + skin.q)) / self.mass
+        return fixed((own.mass * own.com + skin.masses @ (skin.rest + skin.q)) / self.mass)
 
     def com_velocity(self, relative_to: Frame | None = None, in_coordinates_of: Frame | None = None) -> Array:
         """Velocity (3,) of the centre of mass, points as they move [m/s]; arguments as for bodies."""
@@ -168,7 +175,7 @@ class SoftBodyNode(BodyNode):
     @property
     def point_masses(self) -> Array:
         """Mass of each point (n,) [kg]; set to all masses, or to one for all together, shared equally."""
-        return self.skin.masses.copy()
+        return read_only_copy(_POINT_MASSES, self.skin.masses)
 
     @point_masses.setter
     @edits
@@ -179,13 +186,13 @@ class SoftBodyNode(BodyNode):
     @property
     def rest_positions(self) -> Array:
         """Places at rest in the body's frame [m]."""
-        return self.skin.rest
+        return fixed(self.skin.rest)
 
     @property
     @edits
     def displacements(self) -> Array:
         """Displacements of the points from their places at rest, body axes [m]; set for all, or one for all."""
-        return np.array(self.skin.q)
+        return read_only_copy(_DISPLACEMENTS, self.skin.q)
 
     @displacements.setter
     @edits
@@ -196,7 +203,7 @@ class SoftBodyNode(BodyNode):
     @edits
     def displacement_rates(self) -> Array:
         """Velocities of the points in the body's frame [m/s]; those of frozen points stay zero when set."""
-        return np.array(self.skin.qd)
+        return read_only_copy(_DISPLACEMENT_RATES, self.skin.qd)
 
     @displacement_rates.setter
     @edits
@@ -208,20 +215,20 @@ class SoftBodyNode(BodyNode):
     def point_positions(self) -> Array:
         """Places of the points in the world [m]."""
         X = self.world_transform
-        return (self.skin.rest + self.skin.q) @ X[:3, :3].T + X[:3, 3]
+        return fixed((self.skin.rest + self.skin.q) @ X[:3, :3].T + X[:3, 3])
 
     @property
     def point_velocities(self) -> Array:
         """Velocities of the points in the world [m/s]."""
         X, V = self.world_transform, self.spatial_velocity
         arms = (self.skin.rest + self.skin.q) @ X[:3, :3].T
-        return V[3:] + np.cross(V[:3], arms) + self.skin.qd @ X[:3, :3].T
+        return fixed(V[3:] + np.cross(V[:3], arms) + self.skin.qd @ X[:3, :3].T)
 
     @property
     @edits
     def point_forces(self) -> Array:
         """External forces on the points during steps, world axes [N]; they hold until they are set anew."""
-        return np.array(self.skin.forces)
+        return read_only_copy(_POINT_FORCES, self.skin.forces)
 
     @point_forces.setter
     @edits
@@ -237,7 +244,7 @@ class SoftBodyNode(BodyNode):
     @property
     def contact_impulses(self) -> Array:
         """Impulses that contacts gave the points in a world's last step, world axes [N s]."""
-        return np.array(self.skin.impulses)
+        return fixed(np.array(self.skin.impulses))
 
     def neighbors(self, point: int) -> NDArray[np.int64]:
         """Points that edges join to a point, ascending."""
@@ -261,7 +268,7 @@ class SoftBodyNode(BodyNode):
     @property
     def frozen(self) -> NDArray[np.bool_]:
         """Which points are fixed to the body where they are (n,)."""
-        return self.skin.frozen != 0
+        return fixed(self.skin.frozen != 0)
 
     def freeze(self, points: Any = None) -> None:
         """Fix points to the body where they are now; None: all. Momentum is kept, as in a plastic impact."""
@@ -302,9 +309,8 @@ def add_soft_body(
 ) -> SoftBodyNode:
     """See `Skeleton.add_soft_body`."""
     valid = [*inspect.signature(Skin.__init__).parameters, *inspect.signature(ShapeNode.__init__).parameters]
-    for key in options:
-        if key not in valid or key in ("self", "body", "name", "shape", "options"):
-            raise ModelError(f"soft body {name!r}: its skin has no option {key!r}")
+    taken = ("self", "body", "name", "shape", "transform", "options")
+    check_options("add_soft_body", options, [key for key in dict.fromkeys(valid) if key not in taken])
     probe = BodyNode(skeleton, "probe", WeldJoint(), None, Inertia())
     Skin(probe, f"{name}_skin", shape, transform, **options)  # fails where it must before anything is changed
     body: Any = skeleton.add_body(name, joint, parent, inertia, _kind=SoftBodyNode)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.attributes import FixedAttributes
 from kido.errors import ModelError, StateError
 from kido.jit import Struct
 from kido.joints import ActuatorType
@@ -40,7 +41,7 @@ _EPOCH = 1 << 40  # more than any body is ever evaluated
 STATE_FIELDS = ("q", "u", "udot", "tau", "command")
 
 
-class StateArrays(Selections):
+class StateArrays(Selections, FixedAttributes):
     """Arrays of a state: its own, or a window on a world's.
 
     Staleness: `stamps` holds something new after each change: of positions; of these or velocities; of these or

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.attributes import FixedAttributes
 from kido.errors import NameLookupError, StateError
 from kido.math.transform import as_numbers
 from kido.skeleton.state.subsets import Dofs, indices_of
@@ -20,7 +21,7 @@ Array = NDArray[np.float64]
 PARTS = ("positions", "velocities", "accelerations", "forces", "commands")
 
 
-class Configuration:
+class Configuration(FixedAttributes):
     """Numbers of coordinates, by name, so that another skeleton with such coordinates can take them.
 
     Args:
@@ -84,7 +85,7 @@ class Configuration:
         before = {part: getattr(skeleton, part) for part in self.parts}
         try:
             for part, values in self.parts.items():
-                whole = getattr(skeleton, part)
+                whole = np.array(getattr(skeleton, part))
                 whole[index] = values
                 setattr(skeleton, part, whole)
         except StateError:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import fixed
+from kido.attributes import named_arguments
 from kido.errors import ModelError
 from kido.math.transform import as_flag, as_vector
 from kido.quantities.impulses import changes
@@ -28,6 +30,7 @@ class BodyLoads:
 
     # External forces -------------------------------------------------------------------------------------
 
+    @named_arguments
     def add_external_force(
         self,
         force: ArrayLike,
@@ -71,6 +74,7 @@ class BodyLoads:
         row[18:21] = 0.0 if is_local else n
         return row
 
+    @named_arguments
     def add_external_torque(
         self, torque: ArrayLike, is_local: bool = False, in_coordinates_of: Frame | None = None
     ) -> None:
@@ -81,6 +85,7 @@ class BodyLoads:
         row = self._torque_row(torque, is_local, in_coordinates_of, "external torque")
         self.skeleton.current_state.add_external(self._index, row)
 
+    @named_arguments
     def add_external_wrench(
         self,
         wrench: ArrayLike,
@@ -104,10 +109,11 @@ class BodyLoads:
     @property
     def external_wrench(self) -> NDArray[np.float64]:
         """All external forces as one [torque; force] about the body origin, world axes [N m, N]."""
-        return self.skeleton.current_state.external_wrench(self._index)
+        return fixed(self.skeleton.current_state.external_wrench(self._index))
 
     # Impulses --------------------------------------------------------------------------------------------
 
+    @named_arguments
     def add_impulse(
         self,
         impulse: ArrayLike,
@@ -120,6 +126,7 @@ class BodyLoads:
         row = force_row(self, impulse, offset, impulse_is_local, offset_is_local, in_coordinates_of, "impulse")
         self.skeleton.current_state.add_impulse(self._index, row)
 
+    @named_arguments
     def add_angular_impulse(
         self, impulse: ArrayLike, is_local: bool = False, in_coordinates_of: Frame | None = None
     ) -> None:
@@ -130,8 +137,9 @@ class BodyLoads:
     @property
     def impulse(self) -> NDArray[np.float64]:
         """All impulses on it as one [angular; linear] about the body origin, world axes [N m s, N s]."""
-        return self.skeleton.current_state.impulse_on(self._index)
+        return fixed(self.skeleton.current_state.impulse_on(self._index))
 
+    @named_arguments
     def push(self, impulse: ArrayLike, at: ArrayLike | None = None) -> None:
         """Give the body an impulse now: its skeleton's velocities change at once, M (u+ - u) = J^T p.
 
@@ -179,7 +187,7 @@ class BodyLoads:
         Raises:
             ModelError: its skeleton is in no world.
         """
-        return self._contacts_in_world("contact_wrench").wrench_on(self, self.world_transform[:3, 3])
+        return fixed(self._contacts_in_world("contact_wrench").wrench_on(self, self.world_transform[:3, 3]))
 
 
 # Rows of `kido.kernels.external`, in the axes of a body ---------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from kido.arrays import ReadOnlyArray, read_only_copy, settable
 from kido.jit import JIT_DISABLED, REFUSALS, Struct, inlined, integer, view
 from kido.kernels import current
 from kido.kernels.current import CHANGED, OUTSIDE, REFUSED, UNCHANGED
@@ -37,6 +38,8 @@ NUMBERS = {
     """),
 }  # fmt: skip
 
+ARRAYS = {name: settable(name, f"set_{name}(values, dofs)") for name in NUMBERS}  # what the getters give
+
 
 class HELD(Struct):
     """A state as setters find it, by the attribute `handle` of states and skeletons."""
@@ -55,7 +58,7 @@ def number_property(name: str) -> property:
     getter = f"""
 def get_{name}(of):
     state = of.current_state
-    return (state.settled or state.settle()).{field}.copy()
+    return READ_ONLY(KIND, (state.settled or state.settle()).{field})
 """
     setter = f"""
 def set_{name}(of, value):
@@ -72,7 +75,7 @@ def set_{name}(of, value):
     elif status:
         state.assign("{name}", value)
 """
-    get = compiled(f"get_{name}", getter, {})
+    get = compiled(f"get_{name}", getter, {"READ_ONLY": read_only_copy, "KIND": ARRAYS[name]})
     write = compiled(f"set_{name}", setter, {"SET": entry, "REFUSALS": REFUSALS})
     plain = property(get, write, doc=doc)
     if not FAST:
@@ -82,6 +85,11 @@ def set_{name}(of, value):
 
 
 # As machine code ---------------------------------------------------------------------------------------------
+
+
+def _result() -> str:
+    """Name of the type of results."""
+    return members.know_type("result", ReadOnlyArray)
 
 
 @inlined
@@ -113,7 +121,7 @@ _READ = {"q": read_q, "u": read_u, "udot": read_udot, "tau": read_tau}
 
 def _reader(name: str, read: Any, plain: Any) -> members.Member:
     """The getter of numbers of a state that is compiled; `plain` is that of all states."""
-    leave, new = members.otherwise(f"get_{name}", plain, 1), members.maker()
+    leave, new = members.otherwise(f"get_{name}", plain, 1), members.maker(members.know_type(name, ARRAYS[name]))
 
     def get_numbers(of):
         handle = members.handle_of(of)
@@ -164,7 +172,7 @@ def transforms_property(plain: Any) -> property:
     """World transforms of all bodies."""
     if not FAST:
         return plain
-    leave, new = members.otherwise("world_transforms", plain.fget, 1), members.maker(4, 4)
+    leave, new = members.otherwise("world_transforms", plain.fget, 1), members.maker(_result(), 4, 4)
 
     def get_transforms(of):
         handle = members.handle_of(of)
@@ -188,7 +196,7 @@ def pose_getter(plain: Callable[[Any], Any]) -> property:
     """World transform of a body, which has `skeleton` and `_index`."""
     if not FAST:
         return property(plain)
-    leave, new = members.otherwise("pose", plain, 1), members.maker(4)
+    leave, new = members.otherwise("pose", plain, 1), members.maker(_result(), 4)
     handle_of, index_of = members.number_at("skeleton", "handle"), members.number_at("_index")
 
     def get_pose(of):
@@ -214,13 +222,28 @@ def copy_getter(plain: Callable[[Any], Any]) -> property:
     if not FAST:
         return property(plain)
 
+    copied = members.copier()
+
     def get_copy(of):
-        return members.copied(of)
+        return copied(of)
 
     return members.FastProperty(property(plain), members.Member(get_copy))
 
 
+def shown_getter(plain: Callable[[Any], Any]) -> property:
+    """A copy of the array `value` that is not to be written to."""
+    if not FAST:
+        return property(plain)
+
+    shown = members.copier(_result())
+
+    def get_shown(of):
+        return shown(of)
+
+    return members.FastProperty(property(plain), members.Member(get_shown))
+
+
 if TYPE_CHECKING:
-    pose_property = copy_property = property
+    pose_property = copy_property = shown_property = property
 else:
-    pose_property, copy_property = pose_getter, copy_getter
+    pose_property, copy_property, shown_property = pose_getter, copy_getter, shown_getter

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from kido.attributes import FixedAttributes
 from kido.errors import KidoError, StateError
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.frames.frame import Frame
@@ -70,7 +71,7 @@ def things(skeleton: Skeleton) -> Iterator[tuple[str, Carrier]]:
     return ((_label(thing), thing) for thing in _carriers(skeleton))
 
 
-class Snapshot(ABC):
+class Snapshot(FixedAttributes, ABC):
     """Values by thing (a body, a joint, an aspect, ...) and name.
 
     Attributes:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kido.arrays import read_only_copy, settable
 from kido.callers import warn_user
 from kido.errors import StateError
 from kido.jit import REFUSALS
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 _FIELD = {name: row[0] for name, row in NUMBERS.items()}
 _NAME = {row[0]: name for name, row in NUMBERS.items()}
+
+_COMMANDS, _JOINT_IMPULSES = settable("commands"), settable("joint_impulses")
 
 
 def numbers_of(value: ArrayLike, size: int, what: str) -> Array:
@@ -252,7 +255,7 @@ class State(Places, StateView):
             StateError: not one finite number for each coordinate, or a PASSIVE or LOCKED one is given a command.
         """
         d = self.compiled()
-        return join_commands(self.tree.actuator, d.tau, d.command)
+        return read_only_copy(_COMMANDS, join_commands(self.tree.actuator, d.tau, d.command))
 
     @commands.setter
     def commands(self, value: ArrayLike) -> None:
@@ -341,7 +344,7 @@ class State(Places, StateView):
     def joint_impulses(self) -> Array:
         """Impulses on the coordinates (dofs,) [N s, N m s] (a copy), until they are cleared."""
         held, n = self.own_joint_impulses, self.skeleton.num_dofs
-        return np.zeros(n) if held is None or held.size != n else held.copy()
+        return read_only_copy(_JOINT_IMPULSES, np.zeros(n) if held is None or held.size != n else held)
 
     @joint_impulses.setter
     def joint_impulses(self, value: ArrayLike) -> None:

@@ -33,7 +33,7 @@ class StateView:
 
 
 MEMBERS: dict[str, Any] = {
-    row.name: property(row.current, doc=row.text) if row.is_property else row.current for row in TABLE.values()
+    row.name: property(row.read, doc=row.text) if row.is_property else row.current for row in TABLE.values()
 }
 MEMBERS |= {name: number_property(name) for name in NUMBERS}
 MEMBERS |= {"world_transforms": transforms_property(MEMBERS["world_transforms"])}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from kido.arrays import ReadOnlyArray, read_only_copy
 from kido.jit import Struct
-from kido.skeleton.state.members import copy_property
+from kido.skeleton.state.members import copy_property, shown_property
 
 
 class Workspace:
@@ -85,3 +86,8 @@ class Kept:
     def copied(self) -> Any:
         """A copy of a result that is a C-contiguous array of float64."""
         return self.value.copy()
+
+    @shown_property
+    def shown(self) -> Any:
+        """The same, not to be written to."""
+        return read_only_copy(ReadOnlyArray, self.value)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
+from kido.attributes import dataclass
 from kido.errors import ModelError
 from kido.jit import callback
 from kido.math.transform import number_or_nan
