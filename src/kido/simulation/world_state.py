@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kido.arrays import fixed
-from kido.attributes import FixedAttributes
 from kido.errors import StateError
 from kido.jit.kept import (
     ANYTHING,
