@@ -19,7 +19,7 @@ from kido.kernels.free_lanes import NOT_FREE
 from kido.solvers.rows import first_velocity
 
 SOFT_BIAS = 1e6  # [m/s] position correction leaves soft contacts alone
-JAMMED = 5.0  # [m/s] change of velocity that the impulse of a contact can make alone, beyond which it opens less
+JAMMED = 200.0  # [m/s] change of velocity that the impulse of a contact can make alone, beyond which it opens less
 
 
 @kernel
