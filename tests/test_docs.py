@@ -18,8 +18,8 @@ import kido
 DOCS = Path(__file__).parents[1] / "docs"
 REFERENCE = sorted((DOCS / "reference").glob("*.md"))
 PACKAGES = ("kido", "kido.batch", "kido.dynamics", "kido.ik", "kido.ik.analytical", "kido.ik.motion",
-            "kido.integrators", "kido.layouts", "kido.models", "kido.operators", "kido.optimization", "kido.recording",
-            "kido.simulation", "kido.viewer")  # fmt: skip
+            "kido.integrators", "kido.layouts", "kido.math", "kido.models", "kido.operators", "kido.optimization",
+            "kido.recording", "kido.simulation", "kido.viewer")  # fmt: skip
 DIRECTIVE = re.compile(r"^\.\. (auto\w+|members):: (\S+)\n((?:   .*\n|\n(?=   ))*)", re.MULTILINE)
 
 
@@ -82,7 +82,7 @@ def test_every_public_member_is_in_the_reference_once() -> None:
                     written[name, member] += 1
     assert [entry for entry, count in written.items() if count > 1] == []
     there = {(members(found(name))[member], member) for name, member in written}  # a KeyError: there is no such one
-    internal = {"CompiledIntegrator", "StateArrays", "Selections"}  # what kernels need of these
+    internal = {"CompiledIntegrator", "Places", "StateArrays", "Selections"}  # what kernels need of these
     missing = sorted(
         f"{name}.{member}"
         for name, kind in classes().items()

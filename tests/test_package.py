@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import subprocess
 import sys
@@ -34,6 +35,18 @@ def test_version_is_the_same_everywhere():
 @pytest.mark.parametrize("name", kido.__all__)
 def test_every_public_name_is_there(name):
     assert getattr(kido, name) is not None
+
+
+@pytest.mark.parametrize("module", ["kido", "kido.io", "kido.models"])
+def test_what_is_listed_is_public_and_there(module):
+    """Names that are imported on first use are listed before, and nothing that is not for users."""
+    names = eval(python(f"import {module}; print(dir({module}))"))
+    found = importlib.import_module(module)
+    assert {"kido": "World", "kido.io": "urdf", "kido.models": "stack"}[module] in names
+    assert all(hasattr(found, name) for name in names)
+    public = [name for name in names if not name.startswith("_")]
+    assert set(public) >= {name for name in found.__all__ if not name.startswith("_")}
+    assert not {"Any", "import_module", "annotations", "_HOMES", "_FOLDER"} & set(names)
 
 
 def test_unknown_name_is_an_attribute_error():

@@ -2,7 +2,8 @@
 
 `kido/quantities/__init__.pyi` has the pure calls, `kido/skeleton/state/view.pyi` the members of skeletons and states,
 `quantities.pyi` of `skeleton/groups` and of `batch` those of groups, subgraphs and batches.
-`kido/ik/tasks/__init__.pyi` the constructors of tasks and what else their files have for `kido.ik`.
+`kido/ik/tasks/__init__.pyi` the constructors of tasks and what else their files have for `kido.ik`. `kido/__init__.pyi`
+has the names of `kido` itself, which are imported on first use.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import kido
 from kido.batch.quantities import IN_LANES, has_arrays, parameters_of
 from kido.ik import tasks
 from kido.quantities import TABLE, THEMES
@@ -158,7 +160,26 @@ def kinds_of_tasks() -> str:
     return "\n".join(lines) + "\n"
 
 
+def home_of(name: str) -> str:
+    """The module of a name of `kido`."""
+    value = getattr(kido, name)
+    return getattr(value, "__module__", None) or type(value).__module__
+
+
+def public_names() -> str:
+    """The stub of `kido`: every name from where it is declared, and the packages."""
+    names = sorted(kido.__all__)
+    found = {name: home_of(name) for name in names if name != "__version__"}
+    lines = [HEAD.replace("E501", "E501, I001, RUF022")]
+    lines += [f"from {home} import {name} as {name}" for name, home in found.items()]
+    packages = [name for name in dir(kido) if not name.startswith("_") and name not in names]
+    lines += [f"from kido import {name} as {name}" for name in packages]
+    lines += [f"\n__all__ = {names!r}", "__version__: str"]
+    return "\n".join(lines) + "\n"
+
+
 STUBS = {
+    "__init__.pyi": public_names,
     "quantities/__init__.pyi": pure_calls,
     "skeleton/state/view.pyi": members,
     "skeleton/groups/quantities.pyi": of_groups,

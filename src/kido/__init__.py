@@ -1,18 +1,19 @@
 """KIDO: kinematics, dynamics and optimization of articulated bodies.
 
-Names are imported on first use, so that ``import kido`` is quick.
+Names are imported on first use, so that ``import kido`` is quick; type checkers and editors read them in
+`__init__.pyi`.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "kido.errors": (
-        "FileFormatError", "KidoError", "MeshNotFoundError", "MissingExtraError", "ModelError",
+        "ConcurrencyError", "FileFormatError", "KidoError", "MeshNotFoundError", "MissingExtraError", "ModelError",
         "NameLookupError", "ShapeError", "StateError",
     ),
     "kido.skeleton.attributes": ("UnknownAttributeError",),
@@ -35,47 +36,16 @@ _HOMES = {
     ),
     "kido.operators": ("OperatorError", "SpatialOperators"),
     "kido.recording": ("Recorder", "Recording"),
-    "kido.io": ("load", "save"),
+    "kido.io": ("load", "load_skeleton", "load_world", "save"),
 }  # fmt: skip
 # Of these all names are public, and they alone declare them.
 _OPEN_HOMES = ("kido.shapes", "kido.skeleton.joints.types", "kido.constraints")
 _NOT_PUBLIC = {"Hull", "JOINT_TYPES", "PRIMITIVES", "Primitive", "convex_hull"}
 _PACKAGES = (
-    "batch", "collision", "dynamics", "ik", "integrators", "io", "layouts", "models", "operators", "optimization",
-    "quantities", "recording", "simulation", "solvers", "viewer",
+    "batch", "collision", "dynamics", "ik", "integrators", "io", "layouts", "math", "models", "operators",
+    "optimization", "quantities", "recording", "simulation", "solvers", "viewer",
 )  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
-
-if TYPE_CHECKING:
-    from kido.constraints import *
-    from kido.dynamics import ConstrainedDynamics, ConstrainedSystem, DynamicsReport, DynamicsSolver
-    from kido.errors import *
-    from kido.ik import (
-        CompositeIK,
-        DifferentialIK,
-        HierarchicalIK,
-        IkSolver,
-        InverseKinematics,
-        TaskSpaceRegion,
-        WholeBodyIK,
-    )
-    from kido.io import load, save
-    from kido.operators import OperatorError, SpatialOperators
-    from kido.recording import Recorder, Recording
-    from kido.shapes import *
-    from kido.simulation import (
-        ConstraintReport,
-        ContactEvent,
-        ContactEventKind,
-        ContactSet,
-        ContactSurface,
-        ContactSurfaceHandler,
-        Sleeping,
-        StepReport,
-        World,
-        WorldSnapshot,
-    )
-    from kido.skeleton import *
 
 
 def _open_names(home: str) -> list[str]:
@@ -101,4 +71,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_all_names(), *_PACKAGES})
+    """What is public, imported yet or not, and none of the machinery here."""
+    return sorted({*_all_names(), *_PACKAGES, *(name for name in globals() if name.startswith("__"))})

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 __all__ = [
+    "ConcurrencyError",
     "FileFormatError",
     "KidoError",
     "MeshNotFoundError",
@@ -19,8 +20,23 @@ __all__ = [
 ]
 
 
+MAX_TEXT = 2000  # characters of a message; a name in a file may have a million
+
+
+def shortened(text: str, most: int = MAX_TEXT) -> str:
+    """A text of at most `most` characters: of a longer one the beginning and the end."""
+    if len(text) <= most:
+        return text
+    gap = f" ... ({len(text) - most} characters) ... "
+    end = most // 4
+    return text[: most - end - len(gap)] + gap + text[-end:]
+
+
 class KidoError(Exception):
-    """Base class of all errors that KIDO raises for a user's mistake."""
+    """Base class of all errors that KIDO raises for a user's mistake. Its text has at most 2,000 characters."""
+
+    def __str__(self) -> str:
+        return shortened(super().__str__())
 
 
 class ModelError(KidoError):
@@ -33,6 +49,10 @@ class ShapeError(KidoError):
 
 class StateError(KidoError):
     """Positions, velocities, forces or a saved state of the wrong size or with values that are not finite."""
+
+
+class ConcurrencyError(KidoError):
+    """An object that serves one thread at a time, used by a second one meanwhile; nothing was changed."""
 
 
 class FileFormatError(KidoError):

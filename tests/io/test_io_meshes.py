@@ -181,7 +181,7 @@ def test_obj_material_libraries_that_cannot_be_read(tmp_path: Path) -> None:
 )
 def test_bad_obj(tmp_path: Path, text: str, line: int | None, reason: str) -> None:
     with pytest.raises(FileFormatError, match=reason) as caught:
-        load_mesh(write(tmp_path, "bad.obj", text))
+        load_mesh(write(tmp_path, "bad.obj", text), strict=True)
     assert caught.value.line == line
 
 

@@ -150,3 +150,68 @@ def test_package_dirs_open_other_folders(tmp_path: Path) -> None:
 def test_package_dirs_have_to_exist(tmp_path: Path) -> None:
     with pytest.raises(KidoError, match=r"package_dirs: .*none' is not a folder"):
         ResourceFinder(tmp_path, [tmp_path / "none"])
+
+
+# -- links -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("uri", ["m/a.stl", "package://arm/m/a.stl", "package://other/m/a.stl", "file://{}/m/a.stl"])
+@pytest.mark.parametrize("whole_folder", [False, True], ids=["file", "folder"])
+def test_links_must_not_lead_out_of_the_models_folders(tmp_path: Path, uri: str, whole_folder: bool) -> None:
+    secret = touch(tmp_path / "private/a.stl")
+    arm = tmp_path / "x/y/ws/arm"
+    (arm if whole_folder else arm / "m").mkdir(parents=True)
+    link = arm / "m" if whole_folder else arm / "m/a.stl"
+    link.symlink_to(secret.parent if whole_folder else secret)
+    uri = uri.format(arm)
+    with pytest.raises(MeshNotFoundError, match=r"is a link to '.*private/a.stl', outside of .* package_dirs"):
+        resolve(uri, arm)
+    assert resolve(uri, arm, [tmp_path / "private"]) == arm / "m/a.stl"
+
+
+def test_links_within_the_models_folders_are_followed(tmp_path: Path) -> None:
+    real = touch(tmp_path / "x/arm/meshes/a.stl")
+    (tmp_path / "x/arm/urdf").mkdir()
+    (tmp_path / "x/arm/urdf/b.stl").symlink_to(real)
+    assert resolve("b.stl", tmp_path / "x/arm/urdf") == tmp_path / "x/arm/urdf/b.stl"
+
+
+def test_a_model_or_package_that_is_a_link_itself_is_no_matter(tmp_path: Path) -> None:
+    """Workspaces hold links to checkouts; installed folders hold links to every file (colcon's --symlink-install)."""
+    mesh = touch(package(tmp_path / "checkout/arm", "arm") / "meshes/a.stl")
+    model = touch(tmp_path / "checkout/arm/urdf/arm.urdf")
+    workspace = tmp_path / "far/ws"
+    workspace.mkdir(parents=True)
+    (workspace / "arm").symlink_to(mesh.parents[1])
+    for uri in ("package://arm/meshes/a.stl", "../meshes/a.stl"):
+        assert resolve(uri, workspace / "arm/urdf").samefile(mesh)
+    assert resolve("package://arm/meshes/a.stl", None, workspace).samefile(mesh)
+    installed = tmp_path / "install/share/arm"
+    for source in (mesh, model, tmp_path / "checkout/arm/package.xml"):
+        target = installed / source.relative_to(tmp_path / "checkout/arm")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.symlink_to(source)
+    finder = ResourceFinder.of_file(installed / "urdf/arm.urdf")
+    assert finder.find("package://arm/meshes/a.stl").samefile(mesh)
+    assert finder.find("../meshes/a.stl").samefile(mesh)
+
+
+def test_links_in_folders_of_the_environment_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mesh = touch(tmp_path / "checkout/arm/meshes/a.stl")
+    link = tmp_path / "install/share/arm/meshes/a.stl"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(mesh)
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path / "install"))
+    assert resolve("package://arm/meshes/a.stl", tmp_path / "robot") == link
+
+
+def test_material_libraries_that_are_links_out_of_the_folder_are_left_out(tmp_path: Path) -> None:
+    from kido.io.meshes import read_mesh_data
+
+    (tmp_path / "secret.mtl").write_text("newmtl red\nKd 1 0 0\n")
+    mesh = tmp_path / "robot/m.obj"
+    mesh.parent.mkdir()
+    mesh.write_text("mtllib m.mtl\nusemtl red\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    (tmp_path / "robot/m.mtl").symlink_to(tmp_path / "secret.mtl")
+    data = read_mesh_data(mesh)
+    assert data.color is None and "is not below the mesh's folder" in data.remarks[0]

@@ -85,7 +85,7 @@ CASES = {
     "no geometry": (shape(""), "lacks the required child <geometry>"),
     "two geometries": (shape(SPHERE.replace("</geometry>", "<empty/></geometry>")), "holds 2 shapes"),
     "unknown geometry": (shape("<geometry><torus/></geometry>"), "unknown shape <torus>"),
-    "negative radius": (shape(SPHERE.replace("0.1", "-1")), "expected a length greater than 0"),
+    "negative radius": (shape(SPHERE.replace("0.1", "-1")), "radius is -1.0; expected a positive"),
     "zero normal": (shape("<geometry><plane><normal>0 0 0</normal></plane></geometry>"), "is the zero vector"),
     "bad friction": (
         shape(SPHERE + "<surface><friction><ode><mu>-1</mu></ode></friction></surface>"),
@@ -108,7 +108,7 @@ CASES = {
 def test_what_is_wrong_is_refused(name):
     text, reason = CASES[name]
     with pytest.raises(FileFormatError, match=reason) as caught:
-        sdf.read(text)
+        sdf.read(text, strict=True)
     assert caught.value.path == "<text>" and caught.value.line == 1
 
 

@@ -503,7 +503,7 @@ def test_mesh(tmp_path: Path):
 
 
 def test_missing_mesh_lists_the_paths_tried(tmp_path: Path):
-    path = mesh_world(tmp_path, shape_text(MESH.replace("part", "gone")))
+    path = mesh_world(tmp_path, shape_text(MESH.replace("part", "gone"), "collision_shape"))
     with pytest.raises(MeshNotFoundError) as caught:
         skel.read(path)
     assert str(tmp_path / "meshes" / "gone.obj") in caught.value.tried
@@ -513,8 +513,12 @@ def test_missing_mesh_lists_the_paths_tried(tmp_path: Path):
 def test_missing_visual_mesh_can_be_left_out(tmp_path: Path):
     sphere = shape_text("<sphere><radius>1</radius></sphere>", "collision_shape")
     path = mesh_world(tmp_path, shape_text(MESH.replace("part", "gone")) + sphere)
-    body = skel.read(path, visuals=False).skeletons[0].body("a")
-    assert [node.shape for node in body.shapes] == [kido.Sphere(1)]
+    for options in ({"visuals": False}, {}):
+        skeleton = skel.read(path, **options).skeletons[0]
+        assert [node.shape for node in skeleton.body("a").shapes] == [kido.Sphere(1)]
+    assert any("gone.obj' is left out" in text for text in skeleton.warnings)
+    with pytest.raises(MeshNotFoundError):
+        skel.read(path, strict=True)
 
 
 def test_package_dirs(tmp_path: Path):
@@ -523,6 +527,6 @@ def test_package_dirs(tmp_path: Path):
         body_text("a", more=shape_text(MESH.replace("../meshes/", ""))), joint_text("free", "world", "a")
     )
     with pytest.raises(MeshNotFoundError):
-        skel.read(text)
+        skel.read(text, strict=True)
     body = skel.read(text, package_dirs=[tmp_path / "meshes"]).skeletons[0].body("a")
     assert len(body.shapes[0].shape.vertices) == 4

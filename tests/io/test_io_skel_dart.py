@@ -157,7 +157,7 @@ def test_a_missing_mesh_is_a_missing_mesh(dart_data: Path, tmp_path: Path):
     path.parent.mkdir()
     path.write_text((dart_data / "skel" / "shapes.skel").read_text())
     with pytest.raises(MeshNotFoundError) as caught:
-        skel.read(path)
+        skel.read(path, strict=True)
     assert caught.value.tried == [str(tmp_path / "obj" / "foot.obj")]
     assert caught.value.line == 299
 

@@ -155,7 +155,7 @@ CASES = {
     "negative size": (
         robot('<link name="a"><collision><geometry><box size="1 -1 1"/></geometry></collision></link>'),
         2,
-        "expected three positive numbers",
+        "is 1 -1 1; expected lengths greater than 0",
     ),
     "colour": (
         robot(f'<link name="a"><visual>{SPHERE}<material><color rgba="1 0"/></material></visual></link>'),
@@ -174,7 +174,7 @@ CASES = {
 def test_bad_files(name: str) -> None:
     text, line, reason = CASES[name]
     with pytest.raises(FileFormatError, match=re.escape(reason)) as caught:
-        urdf.read(text)
+        urdf.read(text, strict=True)
     assert caught.value.line == line
     assert str(caught.value).startswith(f"<text>:{line}: ")
 
@@ -236,7 +236,7 @@ def test_missing_meshes_list_every_path_tried(tmp_path) -> None:
     mesh = '<{0}>\n<geometry><mesh filename="{1}"/></geometry></{0}>'
     path.write_text(robot(f'<link name="a">{mesh.format("visual", "no.stl")}</link>'))
     with pytest.raises(MeshNotFoundError) as caught:
-        urdf.read(path)
+        urdf.read(path, strict=True)
     assert str(caught.value) == (
         f"{path}:3: mesh 'no.stl' not found: no such file (to load the model without it: visuals=False or "
         f"missing_meshes='skip'); tried:\n  {tmp_path}/no.stl"
@@ -292,5 +292,5 @@ def test_load_refuses_what_it_does_not_know(tmp_path) -> None:
 
 def test_loading_what_is_no_path() -> None:
     for value in (None, 3, [1]):
-        with pytest.raises(KidoError, match="load: expected the path of a file or XML text, got "):
+        with pytest.raises(KidoError, match="load: expected the path of a file, a bundled model or XML text, got "):
             kido.load(value)

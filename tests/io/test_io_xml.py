@@ -59,6 +59,7 @@ def test_values(root: Node) -> None:
     ],
 )  # fmt: skip
 def test_errors(root: Node, read, message: str) -> None:
+    root.remarks.strict = True
     with pytest.raises(FileFormatError) as caught:
         read(root)
     assert message in str(caught.value)

@@ -42,7 +42,7 @@ from kido.kernels import entries
 target = np.zeros(2)
 assert entries.set_numbers(np.array([1.0, 2.0]), target) == 0
 assert target.tolist() == [1.0, 2.0]
-print(sum(entries.set_numbers.stats.cache_hits.values()))
+print(entries.set_numbers.origin)
 """
 
 
@@ -51,10 +51,10 @@ def test_a_cold_machine_is_told_once_and_a_warm_one_nothing(tmp_path: Path) -> N
     two = ONE_KERNEL + "from kido.math.trig import sincos\nsincos(1.0)\n"
     cold = run(two, KIDO_CACHE_DIR=cache)
     assert cold.stderr == COLD  # two kernels, one line
-    assert cold.stdout == "0\n"
+    assert cold.stdout == "compiled\n"
     warm = run(two, KIDO_CACHE_DIR=cache)
     assert warm.stderr == ""
-    assert warm.stdout == "1\n"
+    assert warm.stdout == "cache\n"
 
 
 def test_quiet_says_nothing(tmp_path: Path) -> None:
@@ -65,14 +65,14 @@ def test_a_cache_directory_that_cannot_be_made_is_no_error(tmp_path: Path) -> No
     """A path below a file: nobody, not even root, can create a directory there."""
     (tmp_path / "file").write_text("not a directory")
     done = run(ONE_KERNEL, KIDO_CACHE_DIR=str(tmp_path / "file" / "cache"))
-    assert done.stdout == "0\n"
+    assert done.stdout == "compiled\n"
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
 def test_a_read_only_cache_directory_is_no_error(tmp_path: Path) -> None:
     tmp_path.chmod(0o555)
     done = run(ONE_KERNEL, KIDO_CACHE_DIR=str(tmp_path / "cache"))
-    assert done.stdout == "0\n"
+    assert done.stdout == "compiled\n"
 
 
 def damage(path: Path, kind: str) -> None:
@@ -93,18 +93,18 @@ def test_a_damaged_cache_file_is_compiled_anew(tmp_path: Path, kind: str) -> Non
     assert files and all(f.suffix == ".nbc" or f.parents[1].name == "raw" for f in files)
     for f in files:
         damage(f, kind)
-    assert run(ONE_KERNEL, KIDO_CACHE_DIR=str(tmp_path)).stdout == "0\n"
-    assert run(ONE_KERNEL, KIDO_CACHE_DIR=str(tmp_path)).stdout == "1\n"  # repaired
+    assert run(ONE_KERNEL, KIDO_CACHE_DIR=str(tmp_path)).stdout == "compiled\n"
+    assert run(ONE_KERNEL, KIDO_CACHE_DIR=str(tmp_path)).stdout == "cache\n"  # repaired
 
 
 def test_a_file_under_another_name_is_not_taken_for_it(tmp_path: Path) -> None:
-    run(ONE_KERNEL + "from kido.math.trig import sincos\nsincos(1.0)\n", KIDO_CACHE_DIR=str(tmp_path))
-    one, other = (f for f in tmp_path.rglob("*.nbc") if "-raw" not in f.name)
+    run(ONE_KERNEL + "from kido.jit.team import serve\nserve.compile()\n", KIDO_CACHE_DIR=str(tmp_path))
+    one, other = tmp_path.rglob("*-root.*.nbc")
     content = one.read_bytes(), other.read_bytes()
     one.write_bytes(content[1])
     other.write_bytes(content[0])
-    assert run(ONE_KERNEL, KIDO_CACHE_DIR=str(tmp_path)).stdout == "0\n"
-    assert run(ONE_KERNEL, KIDO_CACHE_DIR=str(tmp_path)).stdout == "1\n"
+    assert run(ONE_KERNEL, KIDO_CACHE_DIR=str(tmp_path)).stdout == "compiled\n"
+    assert run(ONE_KERNEL, KIDO_CACHE_DIR=str(tmp_path)).stdout == "cache\n"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
@@ -149,6 +149,7 @@ for name in names:
 def stamps():
     cache.source_stamp.cache_clear()
     cache._text_and_imports.cache_clear()
+    cache._compiler_stamp.cache_clear()
     return [cache.source_stamp(name) for name in names]
 
 found = {}
@@ -177,11 +178,28 @@ def test_an_edit_in_a_called_module_reaches_the_caller(copied: Path, tmp_path: P
         "from kido.jit import entry\nfrom kido.probe_callee import f\n\n\n"
         "@entry('f8(f8)')\ndef g(x):\n    return 10.0 * f(x)\n"
     )
-    code = "from kido.probe_caller import g\nprint(g(1.0), sum(g.stats.cache_hits.values()))"
+    code = "from kido.probe_caller import g\nprint(g(1.0), g.origin)"
     places = {"PYTHONPATH": str(copied), "KIDO_CACHE_DIR": str(tmp_path / "cache")}
-    assert run(code, **places).stdout == "20.0 0\n"
-    assert run(code, **places).stdout == "20.0 1\n"
+    assert run(code, **places).stdout == "20.0 compiled\n"
+    assert run(code, **places).stdout == "20.0 cache\n"
     callee.write_text(callee.read_text().replace("1.0", "2.0"))
-    assert run(code, **places).stdout == "30.0 0\n"
+    assert run(code, **places).stdout == "30.0 compiled\n"
     (copied / "kido" / "shapes" / "box.py").open("a").write("# edited\n")
-    assert run(code, **places).stdout == "30.0 1\n"
+    assert run(code, **places).stdout == "30.0 cache\n"
+
+
+SYMBOLS = """
+from kido.solvers.cone import solve_contact
+from kido.solvers.gauss_seidel import gauss_seidel_island
+
+assert gauss_seidel_island.address
+print(solve_contact(2.0, 0.3, 0.1, 1.0, 0.2, 1.5, -1.0, 4.0, -2.0, 0.0, 0.0, 0.0))
+"""
+
+
+def test_a_kernel_is_called_from_python_beside_a_root_that_contains_it():
+    # Optimised as a part of the root it may take other arguments; its name must not lead there. Frictionless: the
+    # impulse is that which stops the approach, 1 / 2.
+    result = run(SYMBOLS)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "(0.5, 0.0, 0.0)\n"

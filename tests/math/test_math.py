@@ -14,8 +14,8 @@ from scipy.spatial.transform import Rotation
 
 import kido
 from kido.constraints.contact import tangents
-from kido.kernels.integration import left_jacobian_coefficients
 from kido.math import so3, trig
+from kido.math.lie import left_jacobian_coefficients
 from kido.math.transform import as_transform, as_unit_vector, as_vector, inverse_transform
 
 # Sine and cosine -------------------------------------------------------------------------------------------

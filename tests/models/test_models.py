@@ -116,6 +116,19 @@ def test_arm7_is_fixed_and_reaches():
     np.testing.assert_allclose(arm.body("hand").world_transform[:3, 3], [0.75, 0, 0.28], atol=1e-12)
 
 
+def test_arm7_starts_out_of_balance_and_within_limits():
+    arm = kido.load(models.path("arm7"))
+    assert np.abs(arm.gravity_forces).max() < 1e-12  # upright, it stands
+    for joint, value in models.start_positions("arm7").items():
+        arm.joint(joint).positions = [value]
+    assert np.abs(arm.gravity_forces).max() > 10.0
+    for dof, value in zip(arm.dofs, arm.positions):
+        assert dof.position_lower_limit < value < dof.position_upper_limit
+    assert models.start_positions("humanoid") == {}
+    with pytest.raises(kido.NameLookupError, match="arm8"):
+        models.start_positions("arm8")
+
+
 @pytest.mark.parametrize("name", ROBOTS)
 def test_limits_hold_the_initial_pose(name):
     for dof in kido.load(models.path(name)).dofs:

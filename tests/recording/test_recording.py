@@ -375,7 +375,9 @@ def test_bad_paths_and_arguments_before_anything_moves(tmp_path):
         kido.Recorder(world, tmp_path / "nowhere" / "run.h5")
     taken = tmp_path / "taken.h5"
     taken.write_text("precious")
-    with pytest.raises(RecordingError, match=r"taken.h5: exists already; choose another name or ask to overwrite"):
+    with pytest.raises(
+        RecordingError, match=r"taken.h5: exists already; choose another name, or replace it with overwrite=True"
+    ):
         kido.Recorder(world, taken)
     assert taken.read_text() == "precious"
     with pytest.raises(RecordingError, match=r"is a directory"):

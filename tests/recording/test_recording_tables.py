@@ -190,7 +190,7 @@ def test_unwritable_paths(tmp_path):
         TableWriter(missing, TABLES, FORMAT)
     taken = tmp_path / "taken.h5"
     taken.write_text("precious")
-    with pytest.raises(RecordingError, match=r"exists already; choose another name or ask to overwrite it"):
+    with pytest.raises(RecordingError, match=r"exists already; choose another name, or replace it with overwrite=True"):
         TableWriter(taken, TABLES, FORMAT)
     assert taken.read_text() == "precious"
     TableWriter(taken, TABLES, FORMAT, overwrite=True).close()

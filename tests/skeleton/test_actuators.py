@@ -44,7 +44,7 @@ def test_types_by_member_name_and_number() -> None:
     assert kido.RevoluteJoint(actuator_type="velocity").actuator_type is ActuatorType.VELOCITY
 
 
-@pytest.mark.parametrize("value", ["motor", 7, -1, None, 1.5, True, [0]])
+@pytest.mark.parametrize("value", ["motor", 8, -1, None, 1.5, True, [0]])
 def test_unknown_types_are_refused(value) -> None:
     joint = kido.RevoluteJoint("elbow")
     with pytest.raises(kido.ModelError, match="joint 'elbow': actuator_type: expected one of FORCE, PASSIVE, SERVO"):

@@ -13,7 +13,7 @@ from hypothesis import given
 
 import kido
 from kido.errors import KidoError, ModelError, NameLookupError, StateError
-from manifold import along_motion
+from manifold import along_motion, along_positions
 from trees import (
     SEEDS,
     Reference,
@@ -232,6 +232,42 @@ def test_kept_until_what_they_depend_on_changes() -> None:
     skeleton.add_body("more", kido.RevoluteJoint("more"), skeleton.bodies[7], kido.Inertia(1.0))
     assert skeleton.jacobian("more").shape == (6, fresh.num_dofs + 1)
     assert relative_error(skeleton.jacobian(7)[:, :-1], fresh.jacobian(7)) < 1e-15
+
+
+@given(skeletons(most=8), SEEDS)
+def test_derivatives_of_world_transforms(skeleton: kido.Skeleton, seed: int) -> None:
+    """dX/dq_k = [w_k]x X of the columns, and central differences on the manifold; of bodies, and of a frame on one."""
+    q, u, a, _ = random_state(skeleton, seed)
+    set_state(skeleton, q, u, a)
+    r = Reference(skeleton, q, u, a)
+    rng = np.random.default_rng(seed)
+    marker = skeleton.bodies[-1].create_node(kido.FrameNode, "tip", random_transform(rng))
+    for node in (*skeleton.bodies, marker):
+        D = skeleton.world_transform_derivatives(node)
+        X = node.world_transform
+        if node is not marker:
+            expected = np.zeros_like(D)
+            for k, column in enumerate(r.J[node.index].T):
+                expected[k, :3, :3], expected[k, :3, 3] = np.cross(column[:3], X[:3, :3].T).T, column[3:]
+            assert relative_error(D, expected) < TOLERANCE
+        if len(q):
+            moved = along_positions(lambda x, n=node: kido.quantities.world_transform(skeleton, x, n), skeleton, q)
+            assert relative_error(np.moveaxis(D, 0, -1), moved) < 1e-7
+        assert np.array_equal(kido.quantities.world_transform_derivatives(skeleton, q, node), D)
+        own = [dof.index for dof in node.dependent_dofs]
+        assert np.array_equal(node.world_transform_derivatives(), D[own])
+        assert not np.delete(D, own, axis=0).any()
+        rate = np.tensordot(u, D, axes=(0, 0))
+        assert relative_error(rate[:3, 3], node.linear_velocity()) < TOLERANCE
+
+
+def test_derivatives_of_world_transforms_of_many_states() -> None:
+    skeleton = random_skeleton(4, 6)
+    rng = np.random.default_rng(4)
+    q = rng.normal(size=(3, skeleton.num_dofs))
+    D = kido.batch.Batch(skeleton).world_transform_derivatives(q, 5)
+    assert D.shape == (3, skeleton.num_dofs, 4, 4)
+    assert np.array_equal(D[1], kido.quantities.world_transform_derivatives(skeleton, q[1], 5))
 
 
 def test_one_jacobian_evaluates_its_path_only() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import os
 import re
 import shutil
@@ -18,8 +19,9 @@ from kido.viewer import (
     TrajectorySampler,
     Viewer,
     ViewerError,
+    embed_html,
+    export_film,
     export_html,
-    export_mp4,
     screenshot_html,
 )
 from kido.viewer.browser import PROGRAMS
@@ -37,12 +39,12 @@ def motion_of(world: kido.World, duration: float = 0.5) -> Trajectory:
     return TrajectorySampler(world, fps=30).run(duration)
 
 
-def recorded(html: str) -> dict:
+def recorded(page: str) -> dict:
     """What viser's page plays: messages with their times, and the arrays they name."""
     import msgspec
     import zstandard
 
-    data = base64.b64decode(re.search(r'__VISER_EMBED_DATA__="([^"]*)"', html).group(1))  # type: ignore[union-attr]
+    data = base64.b64decode(re.search(r'__VISER_EMBED_DATA__="([^"]*)"', page).group(1))  # type: ignore[union-attr]
     inner = zstandard.ZstdDecompressor().decompressobj().decompress(data[8:])
     length = int.from_bytes(inner[:8], "little")
     return msgspec.msgpack.decode(inner[8 : 8 + length])
@@ -68,7 +70,7 @@ def test_the_page_fetches_nothing_and_is_small(tmp_path):
     world = boxes(3)
     text = export_html(world, motion_of(world), tmp_path / "page.html", title="A <b>").read_text()
     assert len(text) < 2e6
-    assert "<title>A &lt;b&gt; · KIDO</title>" in text
+    assert "<title>KIDO · A &lt;b&gt;</title>" in text
     head = text[: text.index("__VISER_EMBED_DATA__")]
     for tag in re.findall(r"<(?:script|link|img|iframe)\b[^>]*", text):
         source = re.search(r"""(?:src|href)\s*=\s*["']([^"']*)""", tag[:400])
@@ -81,6 +83,22 @@ def test_a_still_page_needs_no_motion(tmp_path):
     content = recorded(export_html(skeleton, None, tmp_path / "still.html").read_text())
     assert content["durationSeconds"] == 0.0
     np.testing.assert_array_equal(skeleton.positions, np.zeros(5))
+
+
+def test_a_page_in_a_notebook_is_the_same_page(tmp_path):
+    world = boxes(1)
+    motion = motion_of(world, 0.2)
+    page = embed_html(world, motion, height=321, fps=10, title='"Mine"')
+    exported = export_html(world, motion, tmp_path / "page.html", fps=10, title='"Mine"').read_text()
+    assert recorded(page.page)["durationSeconds"] == recorded(exported)["durationSeconds"] > 0.2
+    frame = page._repr_html_()
+    assert "height:321px" in frame
+    inner = re.search(r'srcdoc="([^"]*)"', frame)
+    assert html.unescape(inner.group(1)) == page.page  # type: ignore[union-attr]
+    assert len(repr(page)) < 80
+    assert "IPython" not in sys.modules
+    with pytest.raises(ViewerError, match=r"no option 'frames'; there are height, fps, show"):
+        embed_html(world, motion, frames=3)
 
 
 def test_export_leaves_no_port_open_and_prints_nothing(tmp_path, capfd):
@@ -158,6 +176,36 @@ def test_film_has_its_frames_size_and_rate(tmp_path):
         assert out.strip() == "h264,64,48,25/1,10"
 
 
+@pytest.mark.parametrize("suffix", [".webp", ".gif"])
+def test_films_that_are_pictures_have_their_frames_and_length(tmp_path, suffix):
+    from PIL import Image
+
+    with Film(tmp_path / f"a{suffix}", (65, 48), 16) as film:
+        for k in range(8):
+            film.add(np.full((48, 65, 3), 30 * k, dtype=np.uint8))
+    assert [p.name for p in tmp_path.iterdir()] == [f"a{suffix}"]
+    picture = Image.open(tmp_path / f"a{suffix}")
+    assert (picture.n_frames, picture.size, picture.info["loop"]) == (8, (65, 48), 0)
+    lasts, grey = [], []
+    for k in range(8):
+        picture.seek(k)
+        picture.load()
+        lasts.append(picture.info["duration"])
+        grey.append(np.asarray(picture.convert("RGB")).mean())
+    assert sum(lasts) == 500  # 8 pictures, 16 a second
+    assert max(lasts) - min(lasts) <= (1 if suffix == ".webp" else 10)
+    np.testing.assert_allclose(grey, 30.0 * np.arange(8), atol=2.0)  # what is left of the colours
+
+
+def test_a_film_of_pictures_that_fails_leaves_nothing(tmp_path):
+    with pytest.raises(RuntimeError, match="stop"), Film(tmp_path / "a.webp", (64, 48), 25) as film:
+        film.add(np.zeros((48, 64, 3), dtype=np.uint8))
+        raise RuntimeError("stop")
+    with pytest.raises(ViewerError, match="needs a picture"), Film(tmp_path / "a.gif", (64, 48), 25):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
 @ffmpeg
 def test_a_film_that_fails_leaves_nothing(tmp_path):
     with pytest.raises(RuntimeError, match="stop"), Film(tmp_path / "a.mp4", (64, 48), 25) as film:
@@ -169,7 +217,7 @@ def test_a_film_that_fails_leaves_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("name", "size", "fps", "message"),
     [
-        ("a.avi", (64, 48), 25, "does not end so"),
+        ("a.avi", (64, 48), 25, r"\.mp4, \.webp, \.gif; .*a\.avi' does not end so"),
         ("a.mp4", (65, 48), 25, "65 x 48; both must be even"),
         ("a.mp4", (64, 48), 0, "frames per second are 0"),
         ("no/a.mp4", (64, 48), 25, "there is no directory"),
@@ -242,7 +290,6 @@ def test_an_exported_page_shows_the_model(tmp_path):
 
 
 @chromium
-@ffmpeg
 @pytest.mark.chromium
 @pytest.mark.slow
 def test_a_live_viewer_takes_pictures_and_film_without_a_screen(tmp_path):
@@ -261,11 +308,11 @@ def test_a_live_viewer_takes_pictures_and_film_without_a_screen(tmp_path):
     world = kido.World("w")
     world.add_skeleton(red_ball())
     with Viewer(world, 0) as viewer:
-        film = viewer.record_mp4(tmp_path / "a.mp4", 0.2, fps=10, size=(160, 120))
+        film = viewer.record_film(tmp_path / "a.webp", 0.2, fps=10, size=(160, 120))
         assert film.stat().st_size > 500
         assert world.time == pytest.approx(0.1)
     motion = motion_of(world, 0.2)
     seen = []
-    export_mp4(world, motion, tmp_path / "b.mp4", fps=10, size=(160, 120), progress=lambda k, n: seen.append((k, n)))
+    export_film(world, motion, tmp_path / "b.webp", fps=10, size=(160, 120), progress=lambda k, n: seen.append((k, n)))
     assert seen == [(1, 3), (2, 3), (3, 3)]
-    assert os.path.getsize(tmp_path / "b.mp4") > 500
+    assert os.path.getsize(tmp_path / "b.webp") > 500

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import math
 import os
 import socket
@@ -10,15 +12,17 @@ import sys
 import threading
 import time
 import urllib.request
-from contextlib import suppress
+from contextlib import nullcontext, suppress
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import kido
-from kido.viewer import Viewer, ViewerError
+from kido.viewer import CameraPose, Viewer, ViewerError
+from kido.viewer.rotations import matrix_from_wxyz
 from programs import PATIENCE, wait_until
-from viewer_models import arm, boxes
+from viewer_models import arm, box, boxes
 
 pytest.importorskip("viser", reason="the extra 'viewer' is not installed")
 
@@ -89,6 +93,14 @@ def _listening() -> list[str]:
                 name = socket.inet_ntoa(raw[::-1]) if len(raw) == 4 else f"[{host}]"
                 found.append(f"{name}:{int(port, 16)}")
     return found
+
+
+def test_a_notebook_shows_the_page(arm_viewer):
+    html = arm_viewer._repr_html_()
+    assert html.startswith(f'<iframe src="{arm_viewer.url}"')
+    assert 'title="KIDO · arm"' in html
+    assert "height:333px" in arm_viewer.iframe(height=333)
+    assert "IPython" not in sys.modules
 
 
 def test_close_frees_the_port():
@@ -350,16 +362,16 @@ def test_joint_sliders_have_the_limits_and_move_the_joints(arm_viewer):
 
 def test_ball_joint_sliders_are_roll_pitch_yaw(arm_viewer):
     panel, skeleton = arm_viewer.joint_panels[0], arm_viewer.model
-    for name, value in (("roll", 30.0), ("pitch", 20.0), ("yaw", -50.0)):
-        press(panel.sliders[f"wrist {name} [deg]"], value)
+    r, p, y = 0.5, 0.35, -0.9
+    for name, value in (("roll", r), ("pitch", p), ("yaw", y)):
+        press(panel.sliders[f"wrist {name} [rad]"], value)
     arm_viewer.spin()
-    r, p, y = np.deg2rad([30.0, 20.0, -50.0])
     Rx = np.array([[1, 0, 0], [0, np.cos(r), -np.sin(r)], [0, np.sin(r), np.cos(r)]])
     Ry = np.array([[np.cos(p), 0, np.sin(p)], [0, 1, 0], [-np.sin(p), 0, np.cos(p)]])
     Rz = np.array([[np.cos(y), -np.sin(y), 0], [np.sin(y), np.cos(y), 0], [0, 0, 1]])
     np.testing.assert_allclose(skeleton.body("hand").world_transform[:3, :3], Rz @ Ry @ Rx, atol=1e-12)
     panel.refresh()
-    assert panel.sliders["wrist yaw [deg]"].value == pytest.approx(-50.0)
+    assert panel.sliders["wrist yaw [rad]"].value == pytest.approx(-0.9)
 
 
 def test_moving_a_slider_pauses_the_simulation(world_viewer):
@@ -370,9 +382,9 @@ def test_moving_a_slider_pauses_the_simulation(world_viewer):
 
 
 def test_check_boxes_show_and_hide(world_viewer):
-    for layer, box in world_viewer._show_panel.boxes.items():
+    for layer, check in world_viewer._show_panel.boxes.items():
         before = world_viewer.view.visible(layer)
-        press(box, not before)
+        press(check, not before)
         world_viewer.spin()
         assert world_viewer.view.visible(layer) is not before
 
@@ -383,22 +395,52 @@ def test_buttons_sliders_keys_and_boxes_call_in_the_models_thread(arm_viewer):
     arm_viewer.add_key("arrowup", lambda: seen.append("shift up"), "Shifted", modifier="shift")
     button = arm_viewer.add_button("Go", lambda: seen.append("Go"))
     slider = arm_viewer.add_slider("Gain", 0.0, 2.0, lambda v: seen.append(v), value=1.0)
-    box = arm_viewer.add_checkbox("On", lambda v: seen.append(v))
+    check = arm_viewer.add_checkbox("On", lambda v: seen.append(v))
     trigger(arm_viewer, "My key")
     trigger(arm_viewer, "Shifted")
     press(button, True)
     press(slider, 1.5)
-    press(box, True)
+    press(check, True)
     assert seen == []
     arm_viewer.spin()
     assert seen == ["K", "shift up", "Go", 1.5, True]
-    for handle in (button, slider, box):
+    for handle in (button, slider, check):
         handle.remove()
 
 
-def test_unknown_keys_and_modifiers_are_refused(arm_viewer):
-    with pytest.raises(kido.NameLookupError, match=r"no key 'F13'.*space"):
-        arm_viewer.add_key("F13", lambda: None)
+@pytest.mark.parametrize(
+    ("key", "hotkey"),
+    [
+        ("b", "B"),
+        ("B", "B"),
+        ("7", "7"),
+        ("?", "?"),
+        ("+", "[plus]"),
+        ("é", "É"),
+        ("e\u0301", "É"),
+        ("ß", "ß"),
+        ("[", "["),
+    ]
+    + [("ж", "Ж"), ("字", "字"), (" ", "space"), ("space", "space"), ("Enter", "enter"), ("ARROWUP", "arrowup")],
+)
+def test_every_character_can_be_a_key(arm_viewer, key, hotkey):
+    seen = []
+    handle = arm_viewer.add_key(key, lambda: seen.append(key), "Mine")
+    assert handle.hotkey == hotkey
+    trigger(arm_viewer, "Mine")
+    arm_viewer.spin()
+    assert seen == [key]
+
+
+@pytest.mark.parametrize("key", ["F13", "ab", "", "\n", None, 7])
+def test_what_is_no_key_is_refused(arm_viewer, key):
+    with pytest.raises(kido.NameLookupError, match=r"no key .*any character.*space"):
+        arm_viewer.add_key(key, lambda: None)
+
+
+def test_unknown_modifiers_are_refused(arm_viewer):
+    with pytest.raises(ViewerError, match="Key '1' cannot be pressed with Shift"):
+        arm_viewer.add_key("1", lambda: None, modifier="shift")
     with pytest.raises(ViewerError, match="'hyper'"):
         arm_viewer.add_key("A", lambda: None, modifier="hyper")
 
@@ -406,6 +448,43 @@ def test_unknown_keys_and_modifiers_are_refused(arm_viewer):
 def test_bad_sliders_are_refused(arm_viewer):
     with pytest.raises(kido.StateError, match=r"'Gain' runs from 1\.0 to 1\.0"):
         arm_viewer.add_slider("Gain", 1.0, 1.0, lambda v: None)
+
+
+# Texts ------------------------------------------------------------------------------------------------------
+
+
+def texts_of(viewer: Viewer) -> list[tuple[str, str]]:
+    """What the page is told to show, and where."""
+    return [(t["text"], t["place"]) for t in json.loads(viewer.webpage._label.text)]
+
+
+def test_texts_over_the_picture(arm_viewer):
+    first = arm_viewer.add_text("q = 0\n<b>no markup</b>")
+    second = arm_viewer.add_text("late", "bottom right", size=30, color=(1, 0, 0))
+    assert texts_of(arm_viewer) == [("q = 0\n<b>no markup</b>", "top left"), ("late", "bottom right")]
+    assert second.color == (255, 0, 0)
+    first.text = 3.5
+    assert texts_of(arm_viewer)[0] == ("3.5", "top left")
+    first.remove()
+    first.remove()
+    assert texts_of(arm_viewer) == [("late", "bottom right")]
+    with pytest.raises(kido.NameLookupError, match=r"'middle'.*top left"):
+        arm_viewer.add_text("x", "middle")
+    with pytest.raises(kido.StateError, match="Size of a text is 0"):
+        arm_viewer.add_text("x", size=0)
+    assert texts_of(arm_viewer) == [("late", "bottom right")]
+
+
+def test_pictures_have_the_texts():
+    from kido.viewer.film import write_texts
+
+    with Viewer(arm(), 0) as viewer:
+        blank = np.full((120, 200, 3), 200, dtype=np.uint8)
+        np.testing.assert_array_equal(write_texts(blank, viewer.webpage.texts), blank)
+        viewer.add_text("||||", "bottom right", size=30, color=(1, 0, 0))
+        dark = np.argwhere(write_texts(blank, viewer.webpage.texts)[..., 1] < 100)
+        assert len(dark) > 50
+        assert (dark.min(axis=0) > [60, 100]).all()  # in the right bottom quarter, and nowhere else
 
 
 # Drawables -------------------------------------------------------------------------------------------------
@@ -441,7 +520,7 @@ def test_drawables_move_with_their_body(arm_viewer):
     skeleton = arm_viewer.model
     X = np.eye(4)
     X[:3, 3] = 0, 0, 0.3
-    frame = arm_viewer.add_frame(X, body=skeleton.body("hand"), name="tip")
+    frame = arm_viewer.add_frame(X, frame=skeleton.body("hand"), name="tip")
     assert frame.name == "/user/tip"
     skeleton.positions = [0.3, 0.5, 0.1, 0.2, 0.3]
     arm_viewer.spin()
@@ -464,6 +543,29 @@ def test_bad_drawables_are_refused_and_leave_nothing(arm_viewer, call, message):
     with pytest.raises(kido.StateError, match=message):
         call(arm_viewer)
     assert arm_viewer.drawables == {}
+
+
+def test_shapes_are_drawn_on_any_frame(arm_viewer):
+    skeleton = arm_viewer.model
+    goal = kido.SimpleFrame(skeleton.body("hand"), "goal", (0.0, 0.0, 0.3))
+    capsule = arm_viewer.add_shape(kido.Capsule(0.1, 0.4), frame=goal, color=(1, 0, 0, 0.5), name="goal")
+    arm_viewer.add_shape(kido.Box((0.1, 0.1, 0.1)), frame=goal)
+    skeleton.positions = [0.3, 0.5, 0.1, 0.2, 0.3]
+    goal.relative_translation = (0.0, 0.1, 0.3)
+    arm_viewer.spin()
+    exact = skeleton.body("hand").world_transform @ [0.0, 0.1, 0.3, 1.0]
+    np.testing.assert_allclose(capsule.handle.position, exact[:3], atol=1e-12)
+    parts = [n for n in arm_viewer.server.scene._handle_from_node_name if n.startswith("/user/goal/")]
+    assert sorted(parts) == ["/user/goal/hemisphere", "/user/goal/tube"]
+    capsule.update(kido.Sphere(0.2))
+    parts = [n for n in arm_viewer.server.scene._handle_from_node_name if n.startswith("/user/goal/")]
+    assert parts == ["/user/goal/sphere"]
+    capsule.remove()
+    assert not [n for n in arm_viewer.server.scene._handle_from_node_name if n.startswith("/user/goal")]
+    with pytest.raises(ViewerError, match="A Plane is drawn as the ground"):
+        arm_viewer.add_shape(kido.Plane())
+    with pytest.raises(kido.KidoError, match="cannot draw a shape of type 'str'"):
+        arm_viewer.add_shape("box")
 
 
 def test_names_of_drawables_are_unique(arm_viewer):
@@ -492,15 +594,77 @@ def test_body_cameras_sit_on_their_bodies(arm_viewer):
     assert arm_viewer.follower.camera is None
 
 
-def test_look_at_sets_the_first_view_of_new_pages(arm_viewer):
-    arm_viewer.look_at((1, 2, 3), (4, 5, 6))
+def test_the_camera_is_set_and_read(arm_viewer):
+    whole = arm_viewer.camera
+    np.testing.assert_allclose(whole.position, arm_viewer.view.home(aspect=1.5).position)
+    pose = CameraPose((4, 5, 6), (1, 2, 3), fov=0.5)
+    arm_viewer.camera = pose
+    assert arm_viewer.camera is pose
     camera = arm_viewer.server.initial_camera
     np.testing.assert_array_equal(camera.look_at, [1, 2, 3])
     np.testing.assert_array_equal(camera.position, [4, 5, 6])
+    np.testing.assert_array_equal(camera.up, [0, 0, 1])
+    assert camera.fov == 0.5
+    arm_viewer.look_at((0, 0, 1))  # from where it is, with the lens it has
+    np.testing.assert_array_equal(arm_viewer.camera.target, [0, 0, 1])
+    np.testing.assert_array_equal(arm_viewer.camera.position, [4, 5, 6])
+    assert arm_viewer.camera.fov == 0.5
+    arm_viewer.show_all()
+    np.testing.assert_allclose(arm_viewer.camera.position, whole.position)
     with pytest.raises(kido.StateError, match="target is"):
         arm_viewer.look_at((1, 2, float("inf")))
-    with pytest.raises(kido.StateError, match="expected two points"):
-        arm_viewer.look_at((1, 2, 3), (1, 2, 3))
+    with pytest.raises(kido.StateError, match=r"expected a kido\.viewer\.CameraPose"):
+        arm_viewer.camera = (1, 2, 3)
+    np.testing.assert_allclose(arm_viewer.camera.position, whole.position)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (((1, 2, 3), (1, 2, 3)), "expected two points"),
+        (((1, 2), (1, 2, 3)), "Camera position is"),
+        ((None, (1, 2, 3)), "Camera position is"),
+        (((1, 2, 3), (0, 0, 0), (0, 0, 0)), "Camera up is"),
+        (((1, 2, 3), (0, 0, 0), (0, 0, 1), 60.0), "Field of view of a camera is 60.0 rad"),
+    ],
+)
+def test_bad_poses_of_cameras_are_refused(arguments, message):
+    with pytest.raises(kido.StateError, match=message):
+        CameraPose(*arguments)
+
+
+class Opened:
+    """A page of a certain shape, as the viewer sees it."""
+
+    def __init__(self, aspect: float) -> None:
+        self.camera = SimpleNamespace(aspect=aspect)
+
+    atomic = staticmethod(nullcontext)
+
+
+@pytest.mark.parametrize("size", [0.02, 1.0, 30.0])
+@pytest.mark.parametrize("aspect", [0.45, 1.0, 2.2])
+def test_a_page_of_any_shape_first_shows_a_whole_model_of_any_size(size, aspect):
+    skeleton = box("b", (size, 0.3 * size, 2.0 * size), (5.0, 0.0, size))
+    with Viewer(skeleton, 0) as viewer:
+        page = Opened(aspect)
+        for greet in viewer.server._client_connect_cb:
+            greet(page)
+        assert not hasattr(page.camera, "position")  # nothing happens in the page's thread
+        viewer.spin()
+        pose = CameraPose(page.camera.position, page.camera.look_at, page.camera.up_direction, page.camera.fov)
+        signs = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
+        corners = signs * [size, 0.3 * size, 2.0 * size] + [5.0, 0.0, size]
+        seen = (corners - pose.position) @ matrix_from_wxyz(pose.wxyz)
+        x, y = np.abs(seen[:, :2] / seen[:, 2:]).max(axis=0) / np.tan(0.5 * pose.fov) / [aspect, 1.0]
+        assert 0.6 < max(x, y) < 1.0  # fills the picture, and fits
+        assert page.camera.near < seen[:, 2].min()
+        assert page.camera.far > seen[:, 2].max()
+        viewer.camera = CameraPose((1, 0, 0), (0, 0, 0))
+        for greet in viewer.server._client_connect_cb:
+            greet(page)
+        viewer.spin()
+        np.testing.assert_array_equal(page.camera.position, [1, 0, 0])  # what was chosen holds for new pages too
 
 
 @pytest.mark.parametrize("fov", [0.0, 4.0, float("nan")])

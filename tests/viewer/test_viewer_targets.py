@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from types import SimpleNamespace
 
@@ -35,8 +36,8 @@ def reaching():
 def drag(target, pose, phase: str = "update") -> None:
     """What the page sends while a person drags a gizmo."""
     moved = SimpleNamespace(position=pose[:3, 3], wxyz=wxyz_from_matrix(pose[None, :3, :3])[0])
-    for callback in target.gizmo._impl_aux.update_cb:
-        callback(SimpleNamespace(target=moved, phase=phase, client=object(), client_id=0))
+    for callback in target.gizmo.handle._impl_aux.update_cb:
+        asyncio.run(callback(SimpleNamespace(target=moved, phase=phase, client=object(), client_id=0)))
 
 
 def set_control(handle, value) -> None:
@@ -124,7 +125,7 @@ def test_a_target_that_hangs_on_a_frame_moves_its_gizmo(reaching):
     X[:3, 3] += [0.0, 0.01, 0.0]
     target.ik.target.world_transform = X
     viewer.spin()
-    np.testing.assert_allclose(target.gizmo.position, X[:3, 3], atol=1e-7)
+    np.testing.assert_allclose(target.gizmo.handle.position, X[:3, 3], atol=1e-7)
 
 
 def test_nothing_is_solved_while_nothing_moves(reaching, monkeypatch):
@@ -172,14 +173,14 @@ def test_a_target_inside_of_a_body_is_dragged_with_the_mouse(reaching):
     viewer.spin()
     target = targets.targets[0]
     before, start = target.ik.target.world_transform, viewer.model.positions
-    tip = before[:3, 3] + 0.88 * target.gizmo.scale * before[:3, 2]
+    tip = before[:3, 3] + 0.88 * target.gizmo.handle.scale * before[:3, 2]
     viewer.start()
 
     def shift() -> np.ndarray:
         return before[:3, :3].T @ (target.ik.target.world_transform[:3, 3] - before[:3, 3])
 
     with Page(viewer.url, (1280, 800)) as page:
-        x, y = wait_until(lambda: blue_at(page, viewer.view.home(), tip), "the arrow is drawn")
+        x, y = wait_until(lambda: blue_at(page, viewer.camera, tip), "the arrow is drawn")
         page.mouse("pressed", x, y)
         for k in range(1, 9):
             page.mouse("moved", x, y - 10 * k)

@@ -14,7 +14,9 @@ from kido.batch.threads import Threads
 from kido.errors import ModelError, NameLookupError, StateError
 from kido.math.transform import as_vector
 from kido.quantities.derivatives import ForwardDynamicsDerivatives, InverseDynamicsDerivatives
+from kido.quantities.soft import refuse_free
 from kido.skeleton.compiler import check_masses
+from kido.turns import Turn
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
@@ -33,8 +35,11 @@ class Batch(BatchQuantities):
     Kinematics, dynamics and motion below go through kernels in lanes and threads, or on a GPU. All other quantities of
     `kido.quantities` are computed sample by sample, by the processor.
 
+    Threads that call one batch wait for each other.
+
     As in those methods, joint springs, damping and friction act in `simulate` alone. Prescribed coordinates
-    are not accelerated.
+    are not accelerated. Points of soft skins are held where they are; forward dynamics and motion are refused
+    unless they are frozen.
 
     Args:
         skeleton: the model.
@@ -48,7 +53,7 @@ class Batch(BatchQuantities):
     """
 
     def __init__(self, skeleton: Skeleton, threads: int | None = None, device: str = "cpu"):
-        self.skeleton = skeleton
+        self.skeleton, self.turn = skeleton, Turn()
         if not isinstance(device, str) or device not in ("cpu", "cuda"):
             raise StateError(f"device: expected 'cpu' or 'cuda', got {device!r}")
         if device == "cpu":
@@ -196,13 +201,21 @@ class Batch(BatchQuantities):
         status: np.ndarray | None = None,
     ) -> Array:
         """Results (samples, *shape) of a kernel; `numbers` are the same for all samples, and one that `fails` tells."""
+        if fails:
+            self._refuse_free(name)
         arrays, count = self._arguments(**given)
         whole = result(out, (count, *shape))
         found = [self._statuses(count, status)] if fails else []
-        failed = self._device.run(name, count, *(apart(array, whole) for array in arrays), *numbers, whole, *found)
+        arguments = *(apart(array, whole) for array in arrays), *numbers, whole, *found
+        with self.turn:
+            failed = self._device.run(name, count, *arguments)
         if fails:
             self._report(failed, found[0], status)
         return whole
+
+    def _refuse_free(self, name: str) -> None:
+        if self.skeleton.soft_bodies:
+            refuse_free(self.skeleton.current_state, f"Batch.{name}")
 
     def _arguments(self, **given: ArrayLike) -> tuple[list[Array], int]:
         arrays = {what: rows_of(self.skeleton, what, value) for what, value in given.items()}
@@ -252,8 +265,9 @@ class Batch(BatchQuantities):
     ) -> tuple[Array, Array]:
         """Positions and velocities after steps of smooth motion.
 
-        A step is that of a `World` in which nothing touches and no limit, joint friction or mimic joint acts:
-        Moreau's midpoint rule, of second order, with joint damping and springs taken implicitly.
+        A step is that of a `World` in which nothing touches and no limit, joint friction, mimic joint, SERVO or
+        POSITION actuator acts: Moreau's midpoint rule, of second order, with joint damping and springs taken
+        implicitly.
 
         Args:
             positions, velocities: (samples, dofs) each.
@@ -271,6 +285,7 @@ class Batch(BatchQuantities):
             StateError: the motion of a sample became NaN or infinite.
         """
         s = self.skeleton
+        self._refuse_free("simulate")
         h = finite_number("time_step", time_step, positive=True)
         steps = whole_number("steps", steps)
         stride = steps if every is None else whole_number("every", every)
@@ -285,7 +300,8 @@ class Batch(BatchQuantities):
         count = common_count(s, positions=q, velocities=u, forces=tau)
         shape = count, steps // stride, s.num_dofs
         moved, speeds, found = np.empty(shape), np.empty(shape), self._statuses(count, status)
-        failed = self._device.run("simulate", count, q, u, tau, h, steps, stride, moved, speeds, found)
+        with self.turn:
+            failed = self._device.run("simulate", count, q, u, tau, h, steps, stride, moved, speeds, found)
         if status is None:
             self._check_motion(moved, speeds)
         self._report(failed, found, status)

@@ -54,12 +54,13 @@ def of_samples(batch: Any, row: Quantity, out: Any = None, **given: Any) -> Any:
     if not count:
         first = row.given(state, *np.zeros((len(arrays), skeleton.num_dofs)), **given)
         return _of_parts(first, [np.empty((0, *np.shape(part))) for part in _parts(first)])
-    first = sample(0)
-    found = [result(out, (count, *np.shape(part))) for part in _parts(first)]
-    for k in range(count):
-        for whole, part in zip(found, _parts(first if k == 0 else sample(k)), strict=True):
-            whole[k] = part
-    return _of_parts(first, found)
+    with batch.turn:
+        first = sample(0)
+        found = [result(out, (count, *np.shape(part))) for part in _parts(first)]
+        for k in range(count):
+            for whole, part in zip(found, _parts(first if k == 0 else sample(k)), strict=True):
+                whole[k] = part
+        return _of_parts(first, found)
 
 
 def _parts(value: Any) -> tuple[Any, ...]:

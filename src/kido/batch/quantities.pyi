@@ -25,6 +25,7 @@ IN_LANES: tuple[str, ...]
 class BatchQuantities:
     def world_transforms(self, positions: Any, out: Any = ...) -> Array: ...  # kido/quantities/jacobians.py
     def world_transform(self, positions: Any, node: Any, out: Any = ...) -> Array: ...  # kido/quantities/jacobians.py
+    def world_transform_derivatives(self, positions: Any, node: Any, out: Any = ...) -> Array: ...  # kido/quantities/jacobians.py
     def jacobian_classic_derivative(self, positions: Any, velocities: Any, node: Any, offset: Any = ..., in_coordinates_of: Any = ..., out: Any = ...) -> Array: ...  # kido/quantities/jacobians.py
     def jacobian_spatial_derivative(self, positions: Any, velocities: Any, node: Any, offset: Any = ..., in_coordinates_of: Any = ..., out: Any = ...) -> Array: ...  # kido/quantities/jacobians.py
     def linear_jacobian(self, positions: Any, node: Any, offset: Any = ..., in_coordinates_of: Any = ..., out: Any = ...) -> Array: ...  # kido/quantities/jacobians.py

@@ -13,11 +13,13 @@ from numpy.typing import ArrayLike
 
 from kido.batch.arguments import Array, whole_number
 from kido.batch.rollout_worker import Job, Worker
-from kido.errors import ModelError, StateError
+from kido.errors import ConcurrencyError, ModelError, StateError
 from kido.jit import JIT_DISABLED
 from kido.jit.team import available_cores
+from kido.reprs import brief
 from kido.simulation import World
 from kido.skeleton import BodyNode, Skeleton
+from kido.turns import Turn
 
 _POLL = 0.1  # [s] a run looks this often whether it was interrupted, and reports progress
 
@@ -43,6 +45,8 @@ class Trajectories:
     steps: np.ndarray
     errors: dict[int, str] = field(default_factory=dict)
 
+    __repr__ = brief
+
 
 class RolloutPool:
     """Clones of a world, one for each thread, to run rollouts in again and again.
@@ -51,7 +55,8 @@ class RolloutPool:
     contacts, external forces, which act all the time), but for the positions and velocities it is given, and is
     stepped as `World.step` would: results equal, bit for bit, those of setting positions, velocities and commands of
     one clone by hand and stepping it, and depend neither on the number of threads nor on other samples. Threads run
-    without Python's lock. Step callbacks are not called, and pushes (`World.push`) do not act.
+    without Python's lock. Step callbacks are not called, and pushes (`World.push`) do not act. Calls of `run` from
+    several threads wait for each other.
 
     Args:
         model: a world; or a skeleton, which is put into a world of its own with its gravity.
@@ -87,6 +92,7 @@ class RolloutPool:
         self._dofs = np.arange(parts.start, parts.stop)
         self._names = [engine.dof_name(int(k)) for k in self._dofs]
         self.threads = 1 if JIT_DISABLED else available_cores() if threads is None else whole_number("threads", threads)
+        self.turn = Turn()
         self._workers = [Worker(self.world)]
         self._pool: ThreadPoolExecutor | None = None
         self._process = os.getpid()
@@ -163,7 +169,11 @@ class RolloutPool:
             every,
             self._sensors(bodies),
         )
-        self._start(job, progress)
+        with self.turn:
+            if self.turn.doing:
+                raise ConcurrencyError(f"rollout of world {self.world.name!r}: `progress` may not run another one")
+            with self.turn.used("run"):
+                self._start(job, progress)
         records = total // every
         times: Array = float(self.world.time_step) * every * np.arange(1, records + 1, dtype=np.float64)
         errors = {k: job.errors[k] for k in sorted(job.errors)}

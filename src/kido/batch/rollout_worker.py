@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from kido.batch.arguments import Array
 from kido.errors import KidoError
 from kido.jit import entry, kernel, view
-from kido.joints.actuators import ACCELERATION, FORCE, MIMIC, SERVO, VELOCITY
+from kido.joints.actuators import ACCELERATION, FORCE, MIMIC, POSITION, SERVO, VELOCITY
 from kido.math.so3 import cross
 from kido.simulation import World
 from kido.simulation.motion import make_room, run
@@ -29,7 +30,7 @@ def place_commands(t, d, dofs, controls, sample, row):
         kind = t.actuator[k]
         if kind == FORCE or kind == MIMIC:
             d.tau[k] = controls[s, r, j]
-        elif kind == SERVO or kind == VELOCITY or kind == ACCELERATION:
+        elif kind == SERVO or kind == POSITION or kind == VELOCITY or kind == ACCELERATION:
             d.command[k] = controls[s, r, j]
 
 
@@ -225,6 +226,10 @@ class Worker:
 
     def run(self, job: Job) -> None:
         """Take samples until there are no more."""
+        with self.world.turn.used("stepped"):
+            self._take_all(job)
+
+    def _take_all(self, job: Job) -> None:
         while (sample := job.take()) >= 0:
             error = job.not_finite(sample)
             done = 0
@@ -259,7 +264,7 @@ class Worker:
                 else:
                     set_commands(engine.world.address, job.dofs, self.commands, sample, done // job.hold)
                     number = min(job.hold - done % job.hold, job.every - done % job.every, job.total - done)
-                    run(engine, number, done * h)
+                    run(engine, number, partial(float, done * h))
                     done += number
                     if done % job.every == 0:
                         place = sample, done // job.every - 1

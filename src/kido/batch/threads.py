@@ -75,8 +75,7 @@ class Threads:
 
     def _current_tree(self) -> Struct:
         """The skeleton's tree with all changes of the model, and work space that fits it."""
-        self.skeleton.current_state.compiled()
-        tree: Struct = self.skeleton.current_state.tree
+        tree: Struct = self.skeleton.current_state.compiled_tree()
         if tree is not self._tree:
             self._tree, self._mixed, self._spaces = tree, None, {}
         return tree
@@ -106,8 +105,7 @@ class Threads:
         spaces = [self._work_space(tree, part, name) for part in range(parts)]
         if parts == 1:
             return entry(address, *spaces[0], *arguments, 0, count)
-        if not entry.overloads:
-            entry(address, *spaces[0], *arguments, 0, 0)
+        entry(address, *spaces[0], *arguments, 0, 0)
         if self._pool is None or self._process != os.getpid():  # threads do not survive a fork
             self._pool, self._process = ThreadPoolExecutor(self.threads - 1), os.getpid()
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from kido.cli.main import INTERRUPTED, OK, UsageError
+from kido.cli.main import INTERRUPTED, OK, RECORDINGS, UsageError, check_ending
 from kido.cli.options import Convert, Info, Models, Replay, View, Warmup
 from kido.cli.progress import Counter, file_line, hush
 from kido.errors import KidoError
@@ -41,7 +41,7 @@ def convert(options: Convert) -> int:
 def info(options: Info) -> int:
     """Print what a model or a recording holds."""
     from kido.cli.info import finite, model_lines, model_to_dict, recording_lines, recording_to_dict
-    from kido.cli.loading import find
+    from kido.io.files import find
     from kido.recording import Recording
 
     if is_recording(options.file):
@@ -57,7 +57,7 @@ def info(options: Info) -> int:
 
 def is_recording(path: str) -> bool:
     """Whether a file is to be read as a recording: by its extension."""
-    return path.lower().endswith((".h5", ".hdf5"))
+    return path.lower().endswith(RECORDINGS)
 
 
 def models(options: Models) -> int:
@@ -77,13 +77,15 @@ def models(options: Models) -> int:
 def replay(options: Replay) -> int:
     """Play a recording."""
     hush(options.quiet)
+    check_ending("--html", options.html, ".html", ".htm")
+    check_ending("--film", options.film, ".mp4", ".webp", ".gif")
     for name, value in (("fps", options.fps), ("speed", options.speed)):
         if not (math.isfinite(value) and value > 0):
             raise UsageError(f"--{name} {value:g}: expected a number above 0")
     from kido.recording import Recording
 
     with Recording.open(options.file) as recording:
-        if options.html is None and options.mp4 is None and not options.view:
+        if options.html is None and options.film is None and not options.view:
             from kido.cli.info import recording_lines, recording_to_dict
 
             print("\n".join(recording_lines(recording_to_dict(recording))))
@@ -97,21 +99,21 @@ def _check(options: Replay) -> None:
     from kido.viewer.server import require_viser
 
     require_viser()
-    for path in (options.html, options.mp4):
+    for path in (options.html, options.film):
         if path is not None:
             check_writable(Path(path))
 
 
 def _show(recording: Any, options: Replay) -> int:
-    from kido.viewer import Trajectory, export_html, export_mp4
+    from kido.viewer import Trajectory, export_film, export_html
 
     world = recording.display_world()
     rate = 60.0 if options.view else options.fps
-    trajectory = Trajectory.from_transforms(*recording.trajectory(rate))
+    trajectory = Trajectory.from_recording(recording, rate)
     written = []
     exports: tuple[tuple[str, str | None, Any, dict[str, Any]], ...] = (
         ("page", options.html, export_html, {}),
-        ("film", options.mp4, export_mp4, {"speed": options.speed}),
+        ("film", options.film, export_film, {"speed": options.speed}),
     )
     for what, path, export, extra in exports:
         if path is None:
@@ -139,6 +141,7 @@ def _play(world: Any, trajectory: Any, options: Replay) -> int:
 
 def view(options: View) -> int:
     """Show a model or a recording in the browser until Ctrl-C."""
+    check_ending("--html", options.html, ".html", ".htm")
     if is_recording(options.file):
         shown = options.html is None
         return replay(Replay(options.file, html=options.html, view=shown, port=options.port))

@@ -9,34 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from kido import models
 from kido.errors import KidoError
 from kido.io import load
+from kido.io.files import find
 from kido.simulation import World
 from kido.skeleton import BodyNode, Skeleton, WeldJoint
 
 WORLD_SUFFIXES = (".skel", ".sdf", ".world")  # files that say themselves how a base is held
-
-
-def find(model: str) -> Path:
-    """The file of a model: a path, or the name of a bundled model.
-
-    Raises:
-        KidoError: it is neither.
-    """
-    if not model:
-        raise KidoError(f"the model's name is empty; bundled models are: {', '.join(models.names())}")
-    path = Path(model)
-    if path.is_file():
-        return path
-    if model in models.names():
-        return models.path(model)
-    if path.is_dir():
-        raise KidoError(f"{model}: is a directory, expected a model file")
-    known = ", ".join(models.names())
-    if path.suffix or path.parent != Path("."):
-        raise KidoError(f"{model}: no such file (bundled models, by name: {known})")
-    raise KidoError(f"{model}: no such file, nor a bundled model; those are: {known}")
 
 
 def load_model(

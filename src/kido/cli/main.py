@@ -48,8 +48,21 @@ OWN_MODULES = ("simulate", "ik")  # the other commands stand in `kido.cli.comman
 OK, ERROR, USAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 
+RECORDINGS = (".h5", ".hdf5")  # endings of their names, by which they are known
+
+
 class UsageError(KidoError):
     """An option has a value that makes no sense."""
+
+
+def check_ending(option: str, path: str | None, *endings: str) -> None:
+    """Refuse a file to write whose name does not say what it is.
+
+    Raises:
+        UsageError: it has none of the endings.
+    """
+    if path is not None and not path.lower().endswith(endings):
+        raise UsageError(f"{option} {path}: expected a name that ends in {' or '.join(endings)}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -123,7 +136,8 @@ def _parse(given: list[str]) -> Any:
             prog="kido",
             description=(
                 f"KIDO {version()}: kinematics, dynamics and simulation of articulated bodies.\n\n"
-                "Start with: kido simulate humanoid --ground --html humanoid.html"
+                "Start with: kido simulate humanoid --ground --html humanoid.html\n\n"
+                "kido COMMAND --help tells the options of a command, kido --version the version."
             ),
             args=_split_settings(given) or ["--help"],
             config=(tyro.conf.FlagCreatePairsOff,),

@@ -56,7 +56,8 @@ class Simulate(Reading):
         default_factory=list
     )
     """Initial position of a joint, in radians or metres, comma-separated if it has several coordinates; may
-    be repeated, and is SKELETON/JOINT=VALUE where several models have the joint."""
+    be repeated, and is SKELETON/JOINT=VALUE where several models have the joint. Without any, bundled models that would
+    stand still start from a pose in which they do not."""
     at: Annotated[list[tuple[float, float, float]], UseAppendAction, arg(metavar="X Y Z", help_behavior_hint="")] = (
         field(default_factory=list)
     )
@@ -107,14 +108,14 @@ class Replay:
     """Recording."""
     html: Annotated[str | None, arg(metavar="F.html", help_behavior_hint="")] = None
     """Write a page that plays it offline."""
-    mp4: Annotated[str | None, arg(metavar="F.mp4", help_behavior_hint="")] = None
-    """Write a film; needs Chromium and ffmpeg."""
+    film: Annotated[str | None, arg(metavar="FILE", help_behavior_hint="")] = None
+    """Write a film, .mp4, .webp or .gif; needs Chromium, and ffmpeg for .mp4."""
     view: bool = False
     """Play it in the browser, again and again."""
     fps: Annotated[float, arg(metavar="N")] = 30.0
     """Frames per second."""
     speed: Annotated[float, arg(metavar="X")] = 1.0
-    """Recorded seconds per second, with --view and --mp4."""
+    """Recorded seconds per second, with --view and --film."""
     port: Port = None
     """Port on this machine."""
     quiet: bool = False

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kido.cli.loading import set_positions
+from kido import models as bundled
+from kido.cli.loading import find, set_positions
 from kido.cli.main import UsageError
 from kido.cli.options import Simulate
 from kido.errors import KidoError
@@ -188,5 +189,8 @@ def _read(options: Simulate) -> tuple[World, list[Skeleton]]:
     for name, model in models:
         if isinstance(model, World):
             raise KidoError(f"{name}: is a whole world; give it as --world, and models to add to it")
+        if not options.set and name in bundled.names() and find(name) == bundled.path(name):
+            for joint, value in bundled.start_positions(name).items():
+                model.joint(joint).positions = [value]
         added.append(world.add_skeleton(model))
     return world, added

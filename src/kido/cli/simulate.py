@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import sys
 import time
 from dataclasses import dataclass
 from typing import Any
 
-from kido.cli.main import INTERRUPTED, OK, UsageError
+from kido.cli.main import INTERRUPTED, OK, RECORDINGS, UsageError, check_ending
 from kido.cli.options import Simulate
 from kido.cli.progress import BAR, Counter, bar, file_line, hush
+from kido.errors import KidoError
 
 PAGE_FPS = 60.0
 MAX_STEPS = 10**10
+STILL = 1e-9  # [rad, m] that coordinates may differ from those at the start if nothing is said to move
 _MAX_CHUNK = 0.1  # [s] of real time between two updates of the bar
 
 
@@ -24,6 +27,7 @@ class Run:
 
     world: Any
     energy_before: float
+    start: list[Any]
     steps: int = 0
     simulated: float = 0.0
     wall: float = 0.0
@@ -39,6 +43,8 @@ def simulate(options: Simulate) -> int:
     scene.check(options)
     _check_outputs(options)
     world = scene.build(options)
+    if not options.view or options.duration is not None:
+        _number_of_steps(options, world.time_step)
     with contextlib.ExitStack() as stack:
         recorder = None
         if options.record is not None:
@@ -68,7 +74,11 @@ def simulate(options: Simulate) -> int:
 
 def _check_outputs(options: Simulate) -> None:
     """Refuse files that cannot be written, and extras that are not there, before anything is simulated."""
+    check_ending("--record", options.record, *RECORDINGS)
+    check_ending("--html", options.html, ".html", ".htm")
     if options.record is not None:
+        if not options.overwrite and os.path.isfile(options.record):
+            raise KidoError(f"{options.record}: exists already; choose another name, or replace it with --overwrite")
         from kido.recording.tables import check_writable
 
         check_writable(options.record, options.overwrite)
@@ -88,16 +98,18 @@ def _start(world: Any) -> Any:
     """Compile what the first step needs, and note where the simulation starts."""
     world.step(0)
     world.reset_totals()
-    return Run(world, world.total_energy)
+    return Run(world, world.total_energy, _positions(world))
+
+
+def _positions(world: Any) -> list[Any]:
+    return [s.positions for s in world.skeletons]
 
 
 def _advance(world: Any, options: Simulate, sampler: Any) -> Any:
     """Step to the end or to Ctrl-C, with a bar."""
     result = _start(world)
-    duration = 5.0 if options.duration is None else options.duration
-    if duration / world.time_step > MAX_STEPS:
-        raise UsageError(f"{duration:g} s in steps of {world.time_step:g} s are more than {MAX_STEPS:,} steps")
-    total = round(duration / world.time_step)
+    duration = _duration(options)
+    total = _number_of_steps(options, world.time_step)
     first, origin, chunk = world.num_steps, world.time, 1
     progress = bar(duration, options.quiet, bar_format=BAR)
     try:
@@ -122,6 +134,27 @@ def _advance(world: Any, options: Simulate, sampler: Any) -> Any:
         progress.close()
     result.steps, result.simulated = world.num_steps - first, world.time - origin
     return result
+
+
+def _duration(options: Simulate) -> float:
+    return 5.0 if options.duration is None else options.duration
+
+
+def _number_of_steps(options: Simulate, time_step: float) -> int:
+    """Steps of the whole simulation.
+
+    Raises:
+        UsageError: they are too many, or the duration is less than one of them.
+    """
+    duration = _duration(options)
+    if duration / time_step > MAX_STEPS:
+        raise UsageError(f"{duration:g} s in steps of {time_step:g} s are more than {MAX_STEPS:,} steps")
+    if 0.0 < duration < time_step * (1.0 - 1e-9):
+        raise UsageError(
+            f"--duration {duration:g}: shorter than one step of {time_step:g} s; expected a longer time, or a shorter "
+            "step (--dt)"
+        )
+    return round(duration / time_step)
 
 
 def _until_frame(world: Any, origin: float, sampler: Any) -> int:
@@ -174,6 +207,9 @@ def summary(run: Run) -> list[str]:
     found.append(("contacts", f"{len(world.contacts)} now, at most {totals.contacts}"))
     found.append(("penetration", f"{_millimetres(world.report.max_penetration)} now, at most "
                                  f"{_millimetres(totals.max_penetration)}"))  # fmt: skip
+    moved = max((abs(a - b).max(initial=0.0) for a, b in zip(run.start, _positions(world))), default=0.0)
+    if run.steps and moved < STILL:
+        found.append(("motion", "none: what moves is in balance; start elsewhere with --set JOINT=VALUE"))
     found.append(("energy", f"{run.energy_before:.6g} J at the start, {world.total_energy:.6g} J now "
                             f"(kinetic {world.kinetic_energy:.3g} J)"))  # fmt: skip
     solver = f"residual at most {totals.residual:.2g}, at most {totals.iterations} iterations"

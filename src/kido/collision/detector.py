@@ -35,8 +35,7 @@ from kido.jit import prepare
 __all__ = ["DEFAULT_MARGIN", "NativeDetector"]
 
 
-def _pair_modules() -> list[Any]:
-    return [import_module(f"{pairs.__name__}.{found.name}") for found in iter_modules(pairs.__path__)]
+_PAIR_MODULES: list[Any] = [import_module(f"{pairs.__name__}.{found.name}") for found in iter_modules(pairs.__path__)]
 
 
 # A function for two types is called by their names: `plane_sphere`.
@@ -44,7 +43,7 @@ SPECIAL = {
     (first, second): getattr(module, f"{a}_{b}")
     for first, a in enumerate(TYPE_NAMES)
     for second, b in enumerate(TYPE_NAMES)
-    for module in _pair_modules()
+    for module in _PAIR_MODULES
     if hasattr(module, f"{a}_{b}")
 }
 

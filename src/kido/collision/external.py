@@ -21,6 +21,7 @@ from kido.collision.manifold import add_point, find_old_pair, match_contacts, re
 from kido.collision.narrow import find_candidates, write_contacts
 from kido.collision.pairs.frames import to_world
 from kido.jit import callback, entry, kernel, view
+from kido.reprs import brief
 
 COMPLETE = 2  # value of `pending`: contacts were completed, and the next call of the stage has nothing to do
 ELSEWHERE = 8  # status: the candidate pairs are found, the contacts are to come from another library
@@ -39,6 +40,8 @@ class Points(NamedTuple):
 
     pair: NDArray[np.int64]
     numbers: NDArray[np.float64]
+
+    __repr__ = brief
 
 
 class NarrowPhase(ABC):

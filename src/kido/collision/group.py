@@ -29,6 +29,7 @@ from kido.math.transform import as_transform
 from kido.shapes import Shape
 from kido.skeleton import BodyNode, ShapeNode, Skeleton
 from kido.skeleton.frames.frame import Frame
+from kido.turns import Turn, in_turn
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,17 +94,25 @@ class CollisionGroup:
     masks of shapes and the option's, so that adjacent bodies may well overlap (`World.collision_group` has the
     world's filters).
 
+    Threads that ask one group wait for each other.
+
     Args:
         detector: finds the answers.
         items: skeletons, bodies, shape nodes, `Placed` shapes, or shapes, which are at the world's origin.
     """
 
     def __init__(self, detector: CollisionDetector, items: Iterable[Any] = ()):
+        self._turn = Turn()
         self._detector = detector
         self._items: list[Any] = []
         self._scenes: dict[int, tuple[Any, CollisionGroup | None, Scene, list[Any]]] = {}
         for item in items:
             self.add(item)
+
+    @property
+    def turn(self) -> Turn:
+        """Whose turn it is to ask."""
+        return self._turn
 
     @property
     def detector(self) -> CollisionDetector:
@@ -120,6 +129,7 @@ class CollisionGroup:
         """The shapes it has now, as results name them: shape nodes, and shapes as they were given."""
         return [m.thing for m in self._members()]
 
+    @in_turn
     def add(self, item: Any) -> None:
         """Add a skeleton, body, shape node, shape or `Placed`.
 
@@ -132,6 +142,7 @@ class CollisionGroup:
             )
         self._items.append(item)
 
+    @in_turn
     def remove(self, item: Any) -> None:
         """Take out what was added.
 
@@ -146,10 +157,12 @@ class CollisionGroup:
 
     # Questions ---------------------------------------------------------------------------------------------
 
+    @in_turn
     def collide(self, other: CollisionGroup | None = None, option: CollisionOption | None = None) -> CollisionResult:
         """Contacts between the shapes of this group, or between this group and another."""
         return self._scene(other).collide(CollisionOption() if option is None else option)
 
+    @in_turn
     def distance(self, other: CollisionGroup | None = None, option: DistanceOption | None = None) -> DistanceResult:
         """The nearest two shapes of this group, or the nearest of this group and of another.
 
@@ -157,10 +170,12 @@ class CollisionGroup:
         """
         return self._scene(other).distance(DistanceOption() if option is None else option)
 
+    @in_turn
     def distances(self, other: CollisionGroup | None = None, option: DistanceOption | None = None) -> DistanceTable:
         """Distances of all pairs of shapes that are not farther apart than the option's limit."""
         return self._scene(other).distances(DistanceOption() if option is None else option)
 
+    @in_turn
     def raycast(self, start: ArrayLike, end: ArrayLike, option: RaycastOption | None = None) -> RaycastResult:
         """What rays hit.
 
@@ -178,6 +193,7 @@ class CollisionGroup:
             raise ModelError(f"raycast: ray {int(np.argmin((starts != ends).any(axis=1)))} starts where it ends")
         return self._scene(None).raycast(starts, ends, RaycastOption() if option is None else option)
 
+    @in_turn
     def signed_distance(
         self, points: ArrayLike, option: RaycastOption | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[Any]]:

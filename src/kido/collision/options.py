@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError
 from kido.math.transform import as_flag, number_or_nan, takes
+from kido.reprs import brief, counted
 
 Array = NDArray[np.float64]
 
@@ -90,6 +91,8 @@ class CollisionContact(NamedTuple):
     normal: Array
     depth: float
 
+    __repr__ = brief
+
 
 @dataclass(frozen=True, eq=False)
 class CollisionResult:
@@ -115,6 +118,11 @@ class CollisionResult:
 
     def __len__(self) -> int:
         return len(self.depths)
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return f"CollisionResult(no contacts, is_collision={self.is_collision})"
+        return f"CollisionResult({counted(len(self), 'contact')}, depth at most {float(self.depths.max()):.3g} m)"
 
     def __getitem__(self, k: int) -> CollisionContact:
         return CollisionContact(
@@ -149,6 +157,8 @@ class DistanceResult:
     object_a: Any
     object_b: Any
 
+    __repr__ = brief
+
 
 class DistanceTable(NamedTuple):
     """Distances of all pairs.
@@ -163,6 +173,8 @@ class DistanceTable(NamedTuple):
     points_a: Array
     points_b: Array
     pairs: list[tuple[Any, Any]]
+
+    __repr__ = brief
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,6 +197,8 @@ class RaycastResult:
     points: Array
     normals: Array
     objects: list[Any]
+
+    __repr__ = brief
 
     @property
     def hit(self) -> NDArray[np.bool_]:

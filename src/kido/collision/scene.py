@@ -22,6 +22,7 @@ from kido.collision.options import (
     RaycastResult,
 )
 from kido.errors import ModelError, ShapeError, StateError
+from kido.reprs import brief
 from kido.shapes import Plane, Shape, Sphere
 
 __all__ = ["Scene"]
@@ -320,6 +321,8 @@ class Contacts(NamedTuple):
     points: np.ndarray
     normals: np.ndarray
     gaps: np.ndarray
+
+    __repr__ = brief
 
 
 def collide(shape_a: Shape, X_WA: Any, shape_b: Shape, X_WB: Any, margin: float = 0.0) -> Contacts:

@@ -29,7 +29,7 @@ def may_have_row(t, d, pr, src, k):
         return True
     h = src.time_step
     q, u = d.q[k], position_rate(t, d, k, pr.u_free)
-    wanted = u if is_turned(t, k) else wanted_velocity(t, d, pr, k)
+    wanted = u if is_turned(t, k) else wanted_velocity(t, d, pr, src, k)
     return limit_is_near(q - t.lower[k], max(-u, -wanted), h) or limit_is_near(t.upper[k] - q, max(u, wanted), h)
 
 
@@ -69,7 +69,7 @@ def add_position_limits(t, d, pr, src, k, block, row, pool):
     """Limits of coordinate k that may be met. Returns numbers of blocks, rows and pool entries in use."""
     h = src.time_step
     low, high, q, u = t.lower[k], t.upper[k], d.q[k], position_rate(t, d, k, pr.u_free)
-    wanted = u if is_turned(t, k) else wanted_velocity(t, d, pr, k)
+    wanted = u if is_turned(t, k) else wanted_velocity(t, d, pr, src, k)
     if low == high:
         pool += add_limit(t, d, pr, src, k, q - low, 0.0, block, row, pool)
         block += 1

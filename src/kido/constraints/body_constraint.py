@@ -14,6 +14,7 @@ from kido.errors import ModelError
 from kido.joints import JointKind
 from kido.math.transform import as_transform, as_unit_vector, inverse_transform
 from kido.skeleton import BodyNode, Joint
+from kido.turns import in_turn
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
@@ -167,10 +168,12 @@ class BodyConstraint(Constraint):
         return self._frame_a.copy()
 
     @frame_a.setter
+    @in_turn
     def frame_a(self, value: Any) -> None:
         self._frame_a = as_transform(value, f"constraint {self.name!r}: frame_a")
         self.changed()
 
+    @in_turn
     def restore_frames(self, frame_a: ArrayLike, frame_b: ArrayLike) -> None:
         """Put back what `frame_a` and `frame_b` gave (4, 4), to the bit: they are not made orthonormal again."""
         self._frame_a, self._frame_b = np.array(frame_a, dtype=float), np.array(frame_b, dtype=float)
@@ -182,6 +185,7 @@ class BodyConstraint(Constraint):
         return self._frame_b.copy()
 
     @frame_b.setter
+    @in_turn
     def frame_b(self, value: Any) -> None:
         self._frame_b = as_transform(value, f"constraint {self.name!r}: frame_b")
         self.changed()

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError, StateError
 from kido.math.transform import as_numbers, number_or_nan
+from kido.turns import Turn
 
 if TYPE_CHECKING:
     from kido.skeleton import BodyNode, Skeleton
@@ -98,6 +99,11 @@ class Constraint(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "world": None}
+
+    @property
+    def turn(self) -> Turn:
+        """Whose turn it is to change it: that of its world."""
+        return Turn() if self.world is None else self.world.turn
 
     def changed(self) -> None:
         """A property changed: its world takes it over."""

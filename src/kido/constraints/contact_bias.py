@@ -12,6 +12,7 @@ import math
 
 from kido.constraints.applied_forces import applied_forces
 from kido.constraints.row_origins import SHALLOW_SOFTNESS, SOFT_SPEED, biases
+from kido.constraints.springs import resolved_share, set_spring_row
 from kido.constraints.surfaces import ERP_CFM, SPRING_DAMPER, SPRING_DAMPER_AT_END, TIME_CONSTANT, surface_motion
 from kido.jit import kernel
 from kido.kernels.free_body import complete_free_body
@@ -38,12 +39,7 @@ def set_slip_and_motion(d, c, pr, src, s, k, row, block, properties):
 
 @kernel
 def set_spring(c, pr, src, s, k, block, properties, compliance, before):
-    """Bias and softness of a contact with a spring k and a damper d (`kido.SpringDamper`).
-
-    With the gap g at mid-step and velocities v_0, v_1 at the step's ends the mean gap is g + (h/4) (v_1 - v_0), so
-    that f = -k (g + h (a v_1 - b v_0)) - d ((1 - c) v_1 + c v_0) is of second order for a = b = 1/4, c = 1/2. For
-    a = 1, b = c = 0 it is damped however stiff the spring. Which of the two, or how much of each, is a matter of
-    r = (h^2 k + h d) W_nn.
+    """Bias and softness of a contact with a spring and a damper (`kido.SpringDamper`), as `springs` has them.
 
     Args:
         compliance: W_nn [1/kg].
@@ -61,17 +57,13 @@ def set_spring(c, pr, src, s, k, block, properties, compliance, before):
         damping = 2.0 / (compliance * one)
     resolved = 0.0
     if s.softness_kind[properties] != SPRING_DAMPER_AT_END:
-        resolved = min(max((4.0 - (h * stiffness + damping) * h * compliance) / 3.0, 0.0), 1.0)
+        resolved = resolved_share(stiffness, damping, compliance, h)
     pr.position_bias[block] = SOFT_BIAS
     if gap > 0.0 and resolved > 0.0:
         return False
-    new, old, part = 1.0 - 0.75 * resolved, 0.25 * resolved, 0.5 * resolved
-    total = h * new * stiffness + (1.0 - part) * damping
+    set_spring_row(pr, row, stiffness, damping, gap, before, resolved, h)
     if gap > 0.0:
         pr.bias[row] = gap / h
-    else:
-        pr.bias[row] = (stiffness * (gap - h * old * before) + part * damping * before) / total
-    pr.compliance[row] = 1.0 / (h * total)
     return True
 
 

@@ -11,6 +11,7 @@ from kido.constraints.constraint import Constraint, bound, read_only
 from kido.errors import ModelError
 from kido.math.transform import number_or_nan
 from kido.skeleton import DegreeOfFreedom, Joint
+from kido.turns import in_turn
 
 if TYPE_CHECKING:
     from kido.skeleton import BodyNode, Skeleton
@@ -93,6 +94,7 @@ class CouplerConstraint(Constraint):
         return self._offset_value
 
     @offset.setter
+    @in_turn
     def offset(self, value: float) -> None:
         number = number_or_nan(value)
         if not np.isfinite(number):

@@ -1,4 +1,5 @@
-"""Rows of coordinates as blocks of one row: limits, dry friction, servos, couplings of mimics, and velocity limits.
+"""Rows of coordinates as blocks of one row: limits, dry friction, servos, springs of POSITION actuators, couplings
+of mimics, and velocity limits.
 
 A limit at distance g (negative: overrun) takes part when it may be reached in the step; it asks for a
 velocity not below -g / h towards it. Joint friction bounds its impulse by +-f h.
@@ -11,6 +12,9 @@ slip, taken back by the velocity within that limit. A velocity limit asks for u_
 A servo of unlimited force would fight a limit of its coordinate; it asks for no more than the limits allow. One
 of limited force is stopped by the limit and presses against it. So is one of unlimited force by contacts that
 cannot give way: it takes at most the impulse that would change the coordinate's own velocity by STRONGEST.
+
+A POSITION actuator is a spring towards the position asked for, with a damper (`springs`), whose impulse stays within
+the force limits times h.
 """
 
 from __future__ import annotations
@@ -25,9 +29,11 @@ from kido.constraints.row_origins import (
     FROM_SPEED_LIMIT,
     distance_biases,
 )
+from kido.constraints.springs import resolved_share, set_spring_row
 from kido.jit import kernel
-from kido.joints.actuators import MIMIC, SERVO
+from kido.joints.actuators import MIMIC, POSITION, SERVO
 from kido.joints.kinds import FREE
+from kido.kernels.actuation import position_error
 from kido.kernels.impulse import joint_impulse_row
 from kido.kernels.responses import coordinate_row
 from kido.math.so3 import rotate, rotate_inverse, rotation_vector_to_matrix
@@ -162,7 +168,10 @@ def number_prescribed(t, begin, end):
 @kernel
 def has_row(t, k):
     """Whether the actuator of coordinate k is a row of the problem."""
-    return t.actuator[k] == SERVO or (t.actuator[k] == MIMIC and t.mimic[k] != 0)
+    kind = t.actuator[k]
+    if kind == POSITION:
+        return t.position_gain[k] + t.velocity_gain[k] > 0.0
+    return kind == SERVO or (kind == MIMIC and t.mimic[k] != 0)
 
 
 @kernel
@@ -178,10 +187,12 @@ def is_dragged(t, k):
 
 
 @kernel
-def wanted_velocity(t, d, pr, k):
+def wanted_velocity(t, d, pr, src, k):
     """Velocity that the actuator of coordinate k will ask for; the free one if it asks for none."""
     if t.actuator[k] == SERVO:
         return d.command[k]
+    if t.actuator[k] == POSITION:
+        return -0.5 * position_error(t, d, k) / src.time_step  # a limit before the position asked for may be met
     if t.actuator[k] == MIMIC and t.mimic[k] != 0:
         return t.multiplier[k] * pr.u_free[k + t.mimic[k]]
     return pr.u_free[k]
@@ -234,6 +245,20 @@ def add_servo(t, d, pr, src, k, block, row, pool):
 
 
 @kernel
+def add_position_actuator(t, d, pr, src, k, block, row, pool):
+    """The spring of a POSITION actuator of coordinate k as a block. Returns pool entries."""
+    length = joint_row(t, d, pr, src, k, 1.0, block, row, pool)
+    h = src.time_step
+    kp, kd = t.position_gain[k], t.velocity_gain[k]
+    src.origin[block] = FROM_SERVO
+    pr.lower[block], pr.upper[block] = t.force_lower[k] * h, t.force_upper[k] * h
+    resolved = resolved_share(kp, kd, pr.Y[pool + k - pr.dof_a[block]], h)
+    set_spring_row(pr, row, kp, kd, position_error(t, d, k), d.u[k], resolved, h)
+    pr.impulse[row] = src.actuator_impulse[k]
+    return length
+
+
+@kernel
 def add_coupling(t, d, pr, src, k, block, row, pool):
     """The gear between coordinate k and the one it mimics as a block. Returns pool entries."""
     length = joint_row(t, d, pr, src, k, 1.0, block, row, pool)
@@ -270,6 +295,8 @@ def add_actuator(t, d, pr, src, k, block, row, pool):
     if has_row(t, k):
         if t.actuator[k] == SERVO:
             pool += add_servo(t, d, pr, src, k, block, row, pool)
+        elif t.actuator[k] == POSITION:
+            pool += add_position_actuator(t, d, pr, src, k, block, row, pool)
         else:
             pool += add_coupling(t, d, pr, src, k, block, row, pool)
         block += 1

@@ -23,6 +23,7 @@ from kido.errors import ModelError
 from kido.joints import JointKind
 from kido.math.transform import as_unit_vector, number_or_nan
 from kido.skeleton import BodyNode, Joint
+from kido.turns import in_turn
 
 __all__ = [
     "BallJointConstraint",
@@ -217,6 +218,7 @@ class DistanceConstraint(BodyConstraint):
         return self._distance
 
     @distance.setter
+    @in_turn
     def distance(self, value: float) -> None:
         number = number_or_nan(value)
         if not MIN_POINT_DISTANCE < number < np.inf:

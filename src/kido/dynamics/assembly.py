@@ -14,6 +14,7 @@ from kido.dynamics.closing import LoopCloser, metric
 from kido.dynamics.system import ConstrainedSystem
 from kido.errors import ModelError, StateError
 from kido.joints import ActuatorType, JointKind
+from kido.reprs import brief
 from kido.skeleton import DegreeOfFreedom, Joint, Skeleton
 
 __all__ = ["Assembly", "AssemblyError"]
@@ -48,6 +49,8 @@ class Assembly:
     missed: dict[str, float]
     iterations: int
     restarts: int
+
+    __repr__ = brief
 
 
 class AssemblyError(StateError):

@@ -24,6 +24,7 @@ from kido.math.transform import as_flag, as_numbers, as_vector
 from kido.quantities.impulses import reactions
 from kido.skeleton import Skeleton
 from kido.skeleton.state.loads import wrench_of_row
+from kido.turns import Turn, in_turn
 
 __all__ = ["ConstrainedDynamics"]
 
@@ -63,7 +64,7 @@ class ConstrainedDynamics(Movable):
         passive: bool = True,
     ):
         self._system = ConstrainedSystem(skeleton, constraints, rates)
-        self._skeleton = skeleton
+        self._skeleton, self.turn = skeleton, Turn()
         self._given = self._system._given
         self._rates, self._name = rates, solver
         self._passive = as_flag(passive, f"skeleton {skeleton.name!r}: constrained dynamics: passive")
@@ -94,6 +95,7 @@ class ConstrainedDynamics(Movable):
             self._solver = solver_class(self._name, system)(system, passive=self._passive)
         return self._solver
 
+    @in_turn
     def update(self) -> None:
         """Read the constraints anew: after a change of one's frames, offset or other numbers."""
         self._system = ConstrainedSystem(self._skeleton, self._given, self._rates)
@@ -101,6 +103,7 @@ class ConstrainedDynamics(Movable):
 
     # Dynamics --------------------------------------------------------------------------------------------
 
+    @in_turn
     def accelerations(
         self,
         q: ArrayLike | None = None,
@@ -146,6 +149,7 @@ class ConstrainedDynamics(Movable):
                 f"accelerations [m/s^2, rad/s^2] by which rows are missed: {listed}{' ...' if len(wrong) > 5 else ''}"
             )
 
+    @in_turn
     def impulse_response(self, impulse: ArrayLike, q: ArrayLike | None = None, jump: ArrayLike | None = None) -> Array:
         """Velocities (dofs,) that change by an impulse: M du = impulse + G^T p, G du = jump.
 
@@ -167,6 +171,7 @@ class ConstrainedDynamics(Movable):
         change = np.zeros(m) if jump is None else as_vector(jump, f"skeleton {self._skeleton.name!r}: jump", m)
         return solver.respond(q, p, change)
 
+    @in_turn
     def inverse_mass_product(self, vector: ArrayLike, q: ArrayLike | None = None) -> Array:
         """The constrained inverse mass matrix times a vector (dofs,), or times each row of a block (rows, dofs).
 
@@ -185,6 +190,7 @@ class ConstrainedDynamics(Movable):
         result = np.array([self.impulse_response(row, q) for row in given.reshape(-1, n)])
         return result.reshape(given.shape)
 
+    @in_turn
     def project_velocities(self, q: ArrayLike | None = None, u: ArrayLike | None = None, time: float = 0.0) -> Array:
         """Velocities (dofs,) with G u = U that are nearest in kinetic energy: what an inelastic impulse leaves."""
         solver = self.solver
@@ -194,6 +200,7 @@ class ConstrainedDynamics(Movable):
 
     # Assembly --------------------------------------------------------------------------------------------
 
+    @in_turn
     def assemble(
         self,
         freeze: Any = (),
@@ -249,6 +256,7 @@ class ConstrainedDynamics(Movable):
         skeleton.positions, skeleton.velocities = found.positions, u
         return replace(found, velocities=u)
 
+    @in_turn
     def assemble_velocities(self, freeze: Any = (), *, time: float = 0.0) -> Array:
         """Velocities (dofs,) of the skeleton with G u = U, changed least in kinetic energy; positions stay.
 
@@ -280,6 +288,7 @@ class ConstrainedDynamics(Movable):
         return self._solver
 
     @property
+    @in_turn
     def multipliers(self) -> Array:
         """Force of each row (nc,) on its second body [N or N m]; where rows follow from others, the smallest.
 
@@ -293,11 +302,13 @@ class ConstrainedDynamics(Movable):
         return found
 
     @property
+    @in_turn
     def constraint_forces(self) -> Array:
         """G^T lambda (dofs,) [N, N m]: joint forces of all rows."""
         return self._evaluated_solver().container.constraint_force.copy()
 
     @property
+    @in_turn
     def actuator_forces(self) -> Array:
         """Forces (dofs,) of the actuators [N, N m]: as given, and what prescribed coordinates take."""
         solver = self._evaluated_solver()
@@ -306,6 +317,7 @@ class ConstrainedDynamics(Movable):
         actuator_forces(solver.container.address, out)
         return np.where(self._system.tree.prescribed != 0, out, solver.container.command)
 
+    @in_turn
     def wrench(self, constraint: Constraint) -> Array:
         """[moment; force] (6,) of a constraint on its second body, about the origin of its frame B [N m, N].
 
@@ -344,6 +356,7 @@ class ConstrainedDynamics(Movable):
         return made
 
     @property
+    @in_turn
     def reactions(self) -> Array:
         """Wrench (bodies, 6) that each body's joint carries to it, about the body's origin, world axes [N m, N].
 
@@ -365,6 +378,7 @@ class ConstrainedDynamics(Movable):
         return reactions(skeleton.current_state.at(self._q, self._u, self._udot), external)
 
     @property
+    @in_turn
     def report(self) -> DynamicsReport:
         """Rows, rank, redundant rows, independent coordinates, and how exactly rows are met."""
         return self._evaluated_solver().report

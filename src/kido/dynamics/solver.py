@@ -16,6 +16,7 @@ from kido.dynamics.system import ConstrainedSystem
 from kido.errors import StateError
 from kido.integrators.schema import FAILED
 from kido.jit import callback, entry, view
+from kido.reprs import brief
 
 __all__ = ["DynamicsReport", "DynamicsSolver"]
 
@@ -47,6 +48,8 @@ class DynamicsReport:
     partition: list[str] | None
     repartitions: int
     residual: float
+
+    __repr__ = brief
 
 
 @callback

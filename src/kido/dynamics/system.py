@@ -21,6 +21,7 @@ from kido.errors import ModelError, StateError
 from kido.integrators.system import with_arrays
 from kido.joints import ActuatorType, JointKind
 from kido.math.transform import number_or_nan
+from kido.quantities.soft import refuse_free
 from kido.skeleton import Skeleton
 from kido.skeleton.joints.actuator import followed_dofs
 from kido.skeleton.state.actuation import is_prescribed, takes_force
@@ -46,7 +47,7 @@ class ConstrainedSystem:
     joints nor those of loops from files. Mimicking joints are rows of two coordinates.
 
     Args:
-        skeleton: mobile, with actuators of any type but SERVO.
+        skeleton: mobile, with actuators of any type but SERVO and POSITION.
         constraints: between its bodies or the world, and couplers of its coordinates, which may or may not be in a
             world; None: its `loops`, if they are enabled.
         rates: for some of the constraints, with what rates their values phi change. Either (U, Udot), so that
@@ -55,7 +56,8 @@ class ConstrainedSystem:
 
     Raises:
         ModelError: a constraint that is none, of another skeleton, given twice, or whose force has bounds; a coupler
-            of coordinates whose velocities are not the rates of their positions; a servo; an immobile skeleton.
+            of coordinates whose velocities are not the rates of their positions; a SERVO or POSITION actuator;
+            points of a soft body that are free; an immobile skeleton.
     """
 
     def __init__(self, skeleton: Skeleton, constraints: Iterable[Constraint] | None = None, rates: Rates | None = None):
@@ -66,13 +68,15 @@ class ConstrainedSystem:
         if not skeleton.mobile or skeleton.kinematic:
             raise ModelError(f"{what} is {'kinematic' if skeleton.mobile else 'immobile'}: it has no dynamics")
         self._data_of_skeleton = skeleton.current_state.compiled()
+        refuse_free(skeleton.current_state, "constrained dynamics")
         tree: TREE = skeleton.current_state.tree
         self._skeleton_tree = tree
-        servo = np.flatnonzero(tree.actuator == ActuatorType.SERVO)
-        if len(servo):
+        motors = np.flatnonzero(np.isin(tree.actuator, (ActuatorType.SERVO, ActuatorType.POSITION)))
+        if len(motors):
+            dof = skeleton.dofs[int(motors[0])]
             raise ModelError(
-                f"{what}: dof {skeleton.dofs[int(servo[0])].name!r} has a SERVO actuator, which works by impulses in "
-                "worlds alone; make it PASSIVE or FORCE for smooth dynamics"
+                f"{what}: dof {dof.name!r} has a {dof.actuator_type.name} actuator, which works by impulses in worlds "
+                "alone; make it PASSIVE or FORCE for smooth dynamics"
             )
         self.tree = with_arrays(tree, prescribed=is_prescribed(tree.actuator))
         self.data = self.new_data()

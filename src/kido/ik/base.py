@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError, StateError
 from kido.ik.compiled import CompiledDisplacements
+from kido.ik.coordinates import posing
 from kido.ik.error_method import BoundedError
 from kido.ik.part import Module
 from kido.ik.priority import TaskRows
@@ -125,6 +126,7 @@ class InverseKinematicsBase(TaskOwner):
 
     # Solving -----------------------------------------------------------------------------------------------
 
+    @posing
     def find_solution(self) -> IkResult:
         """Solve the problem from the present positions; the skeleton stays where it is.
 
@@ -164,6 +166,7 @@ class InverseKinematicsBase(TaskOwner):
         errors = [(ik.node.name, e) for ik, e in found]
         return IkResult.of(x, converged, errors, solution.iterations, reason, objective)
 
+    @posing
     def solve_and_apply(self, allow_incomplete_result: bool = False) -> IkResult:
         """`find_solution`, and move the skeleton there if it is one.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from kido.errors import ModelError
 from kido.ik.coupling import coupling_of
 from kido.ik.model import remembered, tree_of
-from kido.ik.rotations import right_jacobian, rotation_of_vector
+from kido.ik.rotations import right_jacobian
 from kido.joints.kinds import BALL, FREE
+from kido.math.lie import exp_rotation
 from kido.math.transform import as_vector
 from kido.skeleton import DegreeOfFreedom, Group
 from kido.skeleton.state.subsets import indices_of
@@ -29,6 +31,19 @@ _KEY = "joints moved in their charts"
 
 
 CHAIN_DOFS, BODY_DOFS, ALL_DOFS = "chain", "body", "all"
+POSED = "posed for inverse kinematics"
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def posing(method: F) -> F:
+    """A method that has its skeleton in other poses for a while: other threads that would do so are refused."""
+
+    @wraps(method)
+    def posed(self: Any, *args: Any, **options: Any) -> Any:
+        with self.skeleton.turn.used(POSED):
+            return method(self, *args, **options)
+
+    return posed  # type: ignore[return-value]
 
 
 def charted_joints(skeleton: Skeleton) -> list[slice]:
@@ -48,7 +63,7 @@ def chart_rates(q: Array) -> Array:
     M = np.zeros((len(q), len(q)))
     M[:3, :3] = right_jacobian(q[:3])
     if len(q) > 3:
-        M[3:, 3:] = rotation_of_vector(q[:3]).T
+        M[3:, 3:] = exp_rotation(q[:3]).T
     return M
 
 
@@ -127,13 +142,18 @@ class Coordinates:
 
     @contextmanager
     def restoring(self) -> Iterator[None]:
-        """For a while, the skeleton may have any positions; then it has those from before."""
+        """For a while, the skeleton may have any positions; then it has those from before.
+
+        Raises:
+            ConcurrencyError: another thread moves the skeleton.
+        """
         skeleton = self.skeleton
-        before = skeleton.positions
-        try:
-            yield
-        finally:
-            skeleton.positions = before
+        with skeleton.turn.used(POSED):
+            before = skeleton.positions
+            try:
+                yield
+            finally:
+                skeleton.positions = before
 
 
 def chosen_dofs(choice: Any, body: BodyNode) -> Any:

@@ -18,6 +18,7 @@ from kido.math.transform import as_flag, number_or_nan
 from kido.skeleton import Skeleton
 from kido.skeleton.frames.frame import Frame
 from kido.skeleton.state.subsets import Dofs, indices_of
+from kido.turns import Turn, in_turn
 
 # Name of a field of DIFFERENTIAL -> whether zero is allowed, largest number.
 STEP_SETTINGS = {
@@ -151,7 +152,7 @@ class DifferentialIK:
     ):
         if not isinstance(skeleton, Skeleton):
             raise ModelError(f"differential IK: expected a skeleton, got {skeleton!r}")
-        self._skeleton = skeleton
+        self._skeleton, self.turn = skeleton, Turn()
         self._stepper: Stepper | None = None
         self._tasks = _listed(tasks, Task, "tasks")
         self._constraints = _listed(constraints, Task, "constraints")
@@ -190,6 +191,7 @@ class DifferentialIK:
         "acceleration", "None, True (the coordinates' own), or numbers [rad/s^2, m/s^2]; settable."
     )
 
+    @in_turn
     def _replace(self, name: str, value: Any) -> None:
         """Take something new, unless it cannot be built."""
         before = getattr(self, name)
@@ -252,6 +254,7 @@ class DifferentialIK:
         """
         return self._solve(dt)[0]
 
+    @in_turn
     def step(self, dt: float) -> Array:
         """Move the skeleton for dt [s]: sets its velocities and positions, and returns the velocities (dofs,).
 
@@ -264,14 +267,16 @@ class DifferentialIK:
         self._skeleton.velocities = u
         return u
 
+    @in_turn
     def _solve(self, dt: float) -> tuple[Array, Array]:
         """Velocities, and positions after them."""
         state, stepper = self._skeleton.current_state, self._stepper
         q = (state.data if state.settled else state.compiled()).q.copy()
-        if stepper is None or state.ready is not stepper.workspace:
+        if stepper is None or (state.ready or state.prepare()) is not stepper.workspace:
             stepper = self._build()
         return stepper.solve(q, dt)
 
+    @in_turn
     def set_target(self, task: Task | int, target: Any) -> None:
         """Another target for a task or constraint, for the next steps: the quick way to move one.
 
@@ -311,12 +316,14 @@ class DifferentialIK:
         """Number of a task among tasks and then constraints."""
         return k if where is self._tasks else k + len(self._tasks)
 
+    @in_turn
     def reset(self) -> None:
         """Forget the velocities of the last step, from which acceleration limits count, and what was active."""
         self._built().invalidate()
 
     # What came of the last step --------------------------------------------------------------------------------
 
+    @in_turn
     def residual(self, task: Task | int) -> Array:
         """Residual of a task at the start of the last step: (6,) [angular; linear], or (active dofs,) of a posture.
 
@@ -325,6 +332,7 @@ class DifferentialIK:
         return self._built().residual(self._row(*self._find(task)))
 
     @property
+    @in_turn
     def distances(self) -> list[tuple[Any, Any, float]]:
         """Pairs of shapes within their distance of influence at the start of the last step, and how far apart [m]."""
         return self._built().distances()

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from kido.errors import ModelError
 from kido.ik.gradient_method import positive
 from kido.ik.part import Part
-from kido.ik.rotations import rotation_of_vector
 from kido.ik.tasks import Task
+from kido.math.lie import exp_rotation
 from kido.math.transform import as_flag, as_numbers, as_transform, as_vector, inverse_transform
 
 Array = NDArray[np.float64]
@@ -97,7 +97,7 @@ class ErrorMethod(Part, ABC):
         X_WB = self.pose_of_node(current_transform) @ ik.offset
         e = self.compute_error() if error is None else as_vector(error, "error", 6)
         R_WT = ik.target.world_transform[:3, :3]
-        X_WB[:3, :3] = R_WT @ rotation_of_vector(-e[:3]) @ R_WT.T @ X_WB[:3, :3]
+        X_WB[:3, :3] = R_WT @ exp_rotation(-e[:3]) @ R_WT.T @ X_WB[:3, :3]
         X_WB[:3, 3] -= R_WT @ e[3:]
         return X_WB @ inverse_transform(ik.offset)
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError, NameLookupError
 from kido.ik.base import InverseKinematicsBase
+from kido.ik.coordinates import posing
 from kido.ik.coupling import coupling_of
 from kido.ik.differential.descent import LEVELS_MET
 from kido.ik.differential_solver import DifferentialSolver, compiled_solver
@@ -193,6 +194,7 @@ class HierarchicalIK(InverseKinematicsBase):
         lower, upper = joint_limits(self)
         return prioritized_change(self.tasks_at(x), np.minimum(lower - x, 0.0), np.maximum(upper - x, 0.0))
 
+    @posing
     def find_solution(self) -> IkResult:
         """Solve the problem from the present positions; the skeleton stays where it is.
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kido.errors import ModelError
 from kido.ik.base import InverseKinematicsBase
 from kido.ik.compiled import Displacements, key_of
-from kido.ik.coordinates import CHAIN_DOFS, chosen_dofs, dofs_of
+from kido.ik.coordinates import CHAIN_DOFS, chosen_dofs, dofs_of, posing
 from kido.ik.coupling import Coupling, coupling_of
 from kido.ik.error_method import ErrorMethod
 from kido.ik.frames import OffsetNode
@@ -263,10 +263,11 @@ class InverseKinematics(InverseKinematicsBase, Module, Aspect):
             kept = list(vars(self._error_method).values()), self._error_method, self._node, self._target, coupling
             self._displaced = key, Displacements(self.skeleton, [task], self.dof_indices), kept
         found = self._displaced[1]
-        found.follow_targets()
-        found.evaluate(self.skeleton.positions)
-        d, D = found.of(0)
-        return d.copy(), D.copy()
+        with self.skeleton.turn.sole():
+            found.follow_targets()
+            found.evaluate(self.skeleton.positions)
+            d, D = found.of(0)
+            return d.copy(), D.copy()
 
     def compute_gradient(self) -> Array:
         """The gradient (n,) that the gradient method makes of the present error."""
@@ -277,6 +278,7 @@ class InverseKinematics(InverseKinematicsBase, Module, Aspect):
 
     # Solving -----------------------------------------------------------------------------------------------
 
+    @posing
     def find_solution(self) -> IkResult:
         """Solve the problem from the present positions; the skeleton stays where it is.
 

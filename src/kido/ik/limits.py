@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from kido.errors import KidoError, ModelError
 from kido.ik.tasks import Task
 from kido.math.transform import as_numbers, number_or_nan
+from kido.reprs import brief
 from kido.skeleton import Skeleton
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ class HalfSpaces:
     task: Task
     normals: Any
     offsets: Any
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         if not isinstance(self.task, Task) or not self.task.kind.measures_point:

@@ -119,6 +119,9 @@ class Part:
         """Let it be part of none."""
         self._ik = None
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({'' if self._ik is None else f'of {self._ik!r}'})"
+
     def attached(self, ik: Module) -> Self:
         """Itself, now part of `ik`.
 

@@ -12,7 +12,6 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from kido.ik.engine.rotations import MIN_COSINE
 
@@ -28,16 +27,6 @@ def cross_matrix(v: Array) -> Array:
     K[..., 0, 1], K[..., 0, 2], K[..., 1, 2] = -z, y, -x
     K[..., 1, 0], K[..., 2, 0], K[..., 2, 1] = z, -y, x
     return K
-
-
-def rotation_of_vector(v: Array) -> Array:
-    """exp of rotation vectors (..., 3) [rad], matrices (..., 3, 3)."""
-    return Rotation.from_rotvec(v).as_matrix()
-
-
-def vector_of_rotation(R: Array) -> Array:
-    """log of rotation matrices (..., 3, 3): vectors (..., 3) [rad], at most pi long."""
-    return Rotation.from_matrix(R).as_rotvec()
 
 
 def _powers(v: Array) -> tuple[Array, Array, Array, Array, Array]:

@@ -27,6 +27,7 @@ from kido.skeleton.frames.frame import Frame
 from kido.skeleton.nodes.node import JacobianNode
 from kido.skeleton.state.subsets import Dofs, indices_of
 from kido.skeleton.state.workspace import Workspace
+from kido.turns import Turn, in_turn
 
 Array = NDArray[np.float64]
 
@@ -88,7 +89,7 @@ class IkSolver:
     tasks is the one that takes the fewest steps.
 
     All of it is one call of compiled code. The skeleton's own state is not changed. The same arguments give the same
-    result, to the bit.
+    result, to the bit. Threads that call one solver wait for each other.
 
     Angles whose limits leave room for a full turn are free to turn while searching, and end within their limits, as
     close to the start as full turns allow. Ball and free joints are moved on their manifolds, or, if their positions
@@ -138,7 +139,7 @@ class IkSolver:
         samples: int = 1024,
         seed: int = 0,
     ):
-        self._tasks = _as_tasks(tasks)
+        self._tasks, self.turn = _as_tasks(tasks), Turn()
         self._skeleton = _checked_skeleton(skeleton_of(self._tasks) if skeleton is None else skeleton)
         self._dofs = dofs
         self._settings = Settings(attempts, iterations, max_iterations, time_limit, samples, seed)
@@ -180,6 +181,7 @@ class IkSolver:
 
     # Arrays ----------------------------------------------------------------------------------------------------
 
+    @in_turn
     def _current(self) -> SearchArrays:
         """The arrays, made anew if the skeleton or a node has changed."""
         skeleton = self._skeleton
@@ -225,26 +227,27 @@ class IkSolver:
         """
         skeleton = self._skeleton
         state = skeleton.current_state
-        held = state.settled or state.settle()
-        a = self._arrays
-        if a is None or a.is_outdated(skeleton):
-            a = self._current()
-        if target is None:
-            X = a.follow_targets(skeleton)
-        else:
-            X = target
-            try:
-                if X.shape != a.shape:
-                    X = X.reshape(a.shape)
-            except (AttributeError, ValueError):
-                X = self._checked_targets(target)
-        found = self._solved(a, held, X, target, start)
-        if not a.is_complete and not found:  # the table of sampled positions is made when it is needed
-            self._arrays = a = a.completed()
+        with self.turn:
+            held = state.settled or state.settle()
+            a = self._arrays
+            if a is None or a.is_outdated(skeleton):
+                a = self._current()
             if target is None:
-                a.follow_targets(skeleton)
+                X = a.follow_targets(skeleton)
+            else:
+                X = target
+                try:
+                    if X.shape != a.shape:
+                        X = X.reshape(a.shape)
+                except (AttributeError, ValueError):
+                    X = self._checked_targets(target)
             found = self._solved(a, held, X, target, start)
-        return found
+            if not a.is_complete and not found:  # the table of sampled positions is made when it is needed
+                self._arrays = a = a.completed()
+                if target is None:
+                    a.follow_targets(skeleton)
+                found = self._solved(a, held, X, target, start)
+            return found
 
     def _solved(self, a: SearchArrays, held: Workspace, X: Array, target: Any, start: ArrayLike | None) -> IkResult:
         out = empty(a.result)
@@ -265,6 +268,7 @@ class IkSolver:
             raise_failures(a.callbacks)
         return IkResult(out[0], a.dofs_of_skeleton)
 
+    @in_turn
     def solve_batch(
         self, targets: ArrayLike | None = None, starts: ArrayLike | None = None, threads: int | None = None
     ) -> IkResult:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kido.errors import ModelError, StateError
 from kido.integrators.integrator import Integrator, count
 from kido.math.transform import as_flag, number_or_nan, takes
+from kido.reprs import brief
 from kido.skeleton import DegreeOfFreedom, Joint, Skeleton
 
 if TYPE_CHECKING:
@@ -155,6 +156,8 @@ class Crossing(NamedTuple):
     positions: Array
     velocities: Array
     direction: int
+
+    __repr__ = brief
 
 
 def checked_events(events: Any) -> tuple[Event, ...]:

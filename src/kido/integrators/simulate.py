@@ -19,6 +19,7 @@ from kido.integrators.integrator import CompiledIntegrator, Integrator, positive
 from kido.integrators.system import System
 from kido.interrupts import deferred_signals
 from kido.math.transform import as_flag, as_numbers
+from kido.reprs import brief
 from kido.skeleton import Skeleton
 
 Array = NDArray[np.float64]
@@ -55,6 +56,8 @@ class Trajectory(NamedTuple):
     worst_iterations: int
     events: tuple[Crossing, ...] = ()
     dense: DenseOutput = _NOT_KEPT
+
+    __repr__ = brief
 
 
 class Movable(ABC):
@@ -107,6 +110,7 @@ def simulate(
 
     Raises:
         ModelError: an argument is of the wrong kind, or a coordinate has no inertia.
+        ConcurrencyError: another thread moves the skeleton.
         StateError: numbers of the wrong count or not finite; the motion became infinite; the integrator gave
             up. The skeleton then is as it was. After Ctrl-C it is in the last state that was completed.
 
@@ -125,37 +129,38 @@ def simulate(
     wanted = _times(duration, times, largest)
     watched = checked_events(events)
     keeps = as_flag(dense_output, "simulate: dense_output")
-    before = skeleton.positions, skeleton.velocities
-    if isinstance(movable, Movable):
-        system = movable._motion_system(forces, integrator, stabilization)
-    elif stabilization is None:
-        system = System.of_skeleton(skeleton, forces)
-    else:
-        raise ModelError("simulate: stabilization is for closed loops: expected kido.ConstrainedDynamics")
-    kind = CompiledRun if isinstance(integrator, CompiledIntegrator) else PythonRun
-    start = system.start(float(wanted[0]), *before)
-    try:
-        run = kind(system, integrator, wanted, largest, start)
-    except MemoryError:
-        raise ModelError(
-            f"simulate: {len(wanted)} results of {skeleton.num_dofs} coordinates are more than memory has room for; "
-            "ask for fewer times"
-        ) from None
-    if watched or keeps:
-        run.follower = Follower(system, EventWatch(system, integrator, skeleton, watched), keeps, wanted[0], start)
-    bar = _bar(float(wanted[-1] - wanted[0]), progress)
-    end = before
-    try:
-        with deferred_signals():
-            run.go(bar)
-        end = run.end()
-    except KeyboardInterrupt:
-        end = run.state()
-        raise
-    finally:
-        bar.close()
-        skeleton.positions, skeleton.velocities = end
-    return run.trajectory()
+    with skeleton.turn.used("moved"):
+        before = skeleton.positions, skeleton.velocities
+        if isinstance(movable, Movable):
+            system = movable._motion_system(forces, integrator, stabilization)
+        elif stabilization is None:
+            system = System.of_skeleton(skeleton, forces)
+        else:
+            raise ModelError("simulate: stabilization is for closed loops: expected kido.ConstrainedDynamics")
+        kind = CompiledRun if isinstance(integrator, CompiledIntegrator) else PythonRun
+        start = system.start(float(wanted[0]), *before)
+        try:
+            run = kind(system, integrator, wanted, largest, start)
+        except MemoryError:
+            raise ModelError(
+                f"simulate: {len(wanted)} results of {skeleton.num_dofs} coordinates are more than memory has room "
+                "for; ask for fewer times"
+            ) from None
+        if watched or keeps:
+            run.follower = Follower(system, EventWatch(system, integrator, skeleton, watched), keeps, wanted[0], start)
+        bar = _bar(float(wanted[-1] - wanted[0]), progress)
+        end = before
+        try:
+            with deferred_signals():
+                run.go(bar)
+            end = run.end()
+        except KeyboardInterrupt:
+            end = run.state()
+            raise
+        finally:
+            bar.close()
+            skeleton.positions, skeleton.velocities = end
+        return run.trajectory()
 
 
 class Follower:

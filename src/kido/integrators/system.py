@@ -31,6 +31,7 @@ from kido.jit import Struct
 from kido.joints import ActuatorType
 from kido.kernels.manifold import position_differences
 from kido.math.transform import takes
+from kido.quantities.soft import refuse_free
 from kido.skeleton import Skeleton
 from kido.skeleton.state.actuation import is_prescribed, takes_force
 from kido.tree import TREE, data_for
@@ -151,12 +152,13 @@ class System:
 
         Raises:
             StateError: forces of the wrong count or not finite.
-            ModelError: a coordinate has a servo or a gear.
+            ModelError: a coordinate has a servo, a POSITION actuator or a gear, or a soft body points that are free.
         """
         data = skeleton.current_state.compiled()
+        refuse_free(skeleton.current_state, "simulate")
         function, constant = joint_forces(skeleton, forces)
         tree: TREE = skeleton.current_state.tree  # the skeleton is compiled
-        for kind in (ActuatorType.SERVO, ActuatorType.MIMIC):
+        for kind in (ActuatorType.SERVO, ActuatorType.POSITION, ActuatorType.MIMIC):
             if (tree.actuator == kind).any():
                 dof = skeleton.dofs[int(np.flatnonzero(tree.actuator == kind)[0])]
                 raise ModelError(

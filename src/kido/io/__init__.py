@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kido.io.files import load, save
+from kido.io.files import load, load_skeleton, load_world, save
 
-__all__ = ["load", "save"]
+__all__ = ["load", "load_skeleton", "load_world", "save"]
 
 _MODULES = ("meshes", "sdf", "skel", "urdf")
 
+if TYPE_CHECKING:
+    from kido.io import meshes as meshes
+    from kido.io import sdf as sdf
+    from kido.io import skel as skel
+    from kido.io import urdf as urdf
+else:  # checkers take a module that has it for one that has every name
 
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f"kido.io.{name}")
-    raise AttributeError(f"module 'kido.io' has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            return import_module(f"kido.io.{name}")
+        raise AttributeError(f"module 'kido.io' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_MODULES, *(name for name in globals() if name.startswith("__"))})

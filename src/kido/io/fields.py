@@ -16,6 +16,7 @@ __all__ = [
     "ROOT_JOINT",
     "WORLD",
     "check_choice",
+    "direction",
     "free_name",
     "listed",
     "located",
@@ -105,6 +106,15 @@ def xyz_angles(rotation: np.ndarray) -> tuple[float, float, float]:
     """Angles a, b, c [rad] of R = Rx(a) Ry(b) Rz(c)."""
     a, b, c = rpy(rotation.T)
     return -a, -b, -c
+
+
+def direction(node: Node, values: np.ndarray) -> np.ndarray:
+    """A vector scaled to length one; one of length zero is refused."""
+    scale = float(np.abs(values).max())
+    if scale == 0.0:
+        raise node.error(f"the direction {node.describe()} is the zero vector")
+    values = values / scale
+    return values / np.linalg.norm(values)
 
 
 def plane_axes(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

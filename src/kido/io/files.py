@@ -6,16 +6,17 @@ import inspect
 import os
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
-from kido.errors import KidoError
+from kido import models
+from kido.errors import FileFormatError, KidoError, ModelError
 from kido.io.xml import is_text, parse
 
 if TYPE_CHECKING:
     from kido.simulation import World
     from kido.skeleton import Skeleton
 
-__all__ = ["FORMATS", "Format", "load", "save"]
+__all__ = ["FORMATS", "Format", "find", "load", "load_skeleton", "load_world", "save"]
 
 
 class Format(NamedTuple):
@@ -45,23 +46,53 @@ FORMATS = [
 ]
 
 
-def load(path: str | Path, **options: Any) -> Any:
+def find(model: str | Path) -> Path:
+    """The file of a model: a path, or the name of a bundled model (`kido.models.names`); a file goes first.
+
+    Raises:
+        FileFormatError: it is neither.
+    """
+    name = os.fspath(model)
+    if not name:
+        raise KidoError(f"the model's name is empty; bundled models are: {', '.join(models.names())}")
+    if not os.path.isfile(name) and name in models.names():
+        return models.path(name)
+    if os.path.isdir(name):
+        raise FileFormatError(name, None, "is a directory; expected a model file")
+    path = Path(name)
+    if not os.path.lexists(name):
+        known = ", ".join(models.names())
+        if path.suffix or path.parent != Path("."):
+            raise FileFormatError(name, None, f"no such file (bundled models, by name: {known})")
+        raise FileFormatError(name, None, f"no such file, nor a bundled model; those are: {known}")
+    return path
+
+
+@overload
+def load(path: Literal["arm7", "humanoid", "quadruped"], **options: Any) -> Skeleton: ...
+@overload
+def load(path: Literal["ball_chain", "container", "dominoes", "stack"], **options: Any) -> World: ...
+@overload
+def load(path: str | Path, **options: Any) -> Skeleton | World: ...
+def load(path: str | Path, **options: Any) -> Skeleton | World:
     """Read a robot or a world from a file (or from XML text).
 
     The format is told by the file's extension, or for other extensions by its root element: URDF (``.urdf``,
-    ``<robot>``) gives a `Skeleton`, SKEL (``.skel``, ``<skel>``) and SDF (``.sdf``, ``<sdf>``) a `World`.
+    ``<robot>``) gives a `Skeleton`, SKEL (``.skel``, ``<skel>``) and SDF (``.sdf``, ``<sdf>``) a `World`. Editors and
+    type checkers know which of both `load_skeleton` and `load_world` return.
 
     Parameters:
-        path: the file.
+        path: the file, or the name of a bundled model (`kido.models.names`).
         options: handed to the reader, e.g. `package_dirs=`, `visuals=`, `base=` (see `kido.io.urdf.read`).
 
     Raises:
-        FileFormatError: no such file, or it does not hold what it should.
+        FileFormatError: no such file or model, or it does not hold what it should.
         KidoError: a format that is not known, or an option that its reader does not have.
     """
     if not isinstance(path, str | os.PathLike):
-        raise KidoError(f"load: expected the path of a file or XML text, got {path!r}")
-    found = _format_of(path)
+        raise KidoError(f"load: expected the path of a file, a bundled model or XML text, got {path!r}")
+    source = path if is_text(path) else find(path)
+    found = _format_of(source)
     reader = import_module(found.reader).read
     known = [name for name in inspect.signature(reader).parameters if name not in ("source", "path")]
     for name in options:
@@ -69,7 +100,44 @@ def load(path: str | Path, **options: Any) -> Any:
             raise KidoError(
                 f"{found.suffix} files have no option {name!r}; expected one of {', '.join(known) or 'none'}"
             )
-    return reader(path, **options)
+    return reader(source, **options)
+
+
+def load_skeleton(path: str | Path, **options: Any) -> Skeleton:
+    """`load` a robot: of a file of a world, such as an SDF with one model, its only skeleton.
+
+    Raises:
+        ModelError: the file holds no skeleton, several, or constraints of a world, which would be lost.
+        FileFormatError, KidoError: as of `load`.
+    """
+    from kido.skeleton import Skeleton
+
+    model = load(path, **options)
+    if isinstance(model, Skeleton):
+        return model
+    names = [skeleton.name for skeleton in model.skeletons]
+    what = f"{model.uri or 'the text'} holds a world"
+    if len(names) != 1:
+        raise ModelError(f"{what} of {len(names)} skeletons: {', '.join(names) or 'none'}; load_world() reads it")
+    if added := [constraint.name for constraint in model.constraint_set.added]:
+        raise ModelError(f"{what} with constraints: {', '.join(added)}; load_world() reads it")
+    return model.remove_skeleton(0)
+
+
+def load_world(path: str | Path, **options: Any) -> World:
+    """`load` a world: of a file of a robot, such as a URDF, one that holds it.
+
+    Raises:
+        FileFormatError, KidoError: as of `load`.
+    """
+    from kido.simulation import World
+
+    model = load(path, **options)
+    if isinstance(model, World):
+        return model
+    world = World(model.name)
+    world.add_skeleton(model)
+    return world
 
 
 def _format_of(path: str | Path) -> Format:

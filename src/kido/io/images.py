@@ -51,17 +51,18 @@ def read_png(path: str | Path) -> np.ndarray:
         raise FileFormatError(path, None, f"damaged PNG: {error}") from None
     if len(raw) != expected:
         raise FileFormatError(path, None, f"damaged PNG: {len(raw)} bytes of pixels; expected {expected}")
-    rows = _unfilter(path, np.frombuffer(raw, np.uint8).reshape(height, -1), pixel)
-    values = rows.reshape(height, width, pixel)
+    rows = np.frombuffer(raw, np.uint8).reshape(height, -1)
+    pixels = rows[:, 1:].reshape(height, width, pixel)
+    values = _unfilter(path, rows[:, 0], pixels[:, :, 0])  # each byte of a pixel is filtered by itself
     if depth == 16:
-        return (values[:, :, 0] * 256.0 + values[:, :, 1]) / 65535.0
+        return (values * 256.0 + _unfilter(path, rows[:, 0], pixels[:, :, 1])) / 65535.0
     if kind == 3:
-        if len(palette) == 0 or values[:, :, 0].max() >= len(palette):
+        if len(palette) == 0 or values.max() >= len(palette):
             raise FileFormatError(
                 path, None, f"damaged PNG: a pixel's colour is not among the {len(palette)} of the palette"
             )
-        return palette[values[:, :, 0], 0] / 255.0
-    return values[:, :, 0] / 255.0
+        return palette[values, 0] / 255.0
+    return values / 255.0
 
 
 def _chunks(path: str | Path, data: bytes) -> tuple[bytes, np.ndarray, bytes]:
@@ -84,39 +85,36 @@ def _chunks(path: str | Path, data: bytes) -> tuple[bytes, np.ndarray, bytes]:
     return header, palette, b"".join(packed)
 
 
-def _unfilter(path: str | Path, rows: np.ndarray, pixel: int) -> np.ndarray:
-    """Bytes of the rows without their filters."""
-    result = np.zeros((len(rows), rows.shape[1] - 1), np.uint8)
-    above = np.zeros(rows.shape[1] - 1, np.uint8)
-    for y, row in enumerate(rows):
-        kind, line = int(row[0]), row[1:]
+def _unfilter(path: str | Path, filters: np.ndarray, lines: np.ndarray) -> np.ndarray:
+    """One byte of each pixel (rows, columns) without the filters of the rows."""
+    result = np.zeros(lines.shape, np.uint8)
+    above = np.zeros(lines.shape[1], np.uint8)
+    for y, line in enumerate(lines):
+        kind = int(filters[y])
         if kind == 0:
             result[y] = line
         elif kind == 1:
-            steps = line.reshape(-1, pixel)
-            result[y] = np.cumsum(steps, axis=0, dtype=np.uint8).ravel()
+            result[y] = np.cumsum(line, dtype=np.uint8)
         elif kind == 2:
             result[y] = line + above
         elif kind in (3, 4):
-            result[y] = _predicted(kind, line.tolist(), above.tolist(), pixel)
+            result[y] = _predicted(kind, line.tolist(), above.tolist())
         else:
             raise FileFormatError(path, None, f"damaged PNG: filter {kind} in row {y}")
         above = result[y]
     return result
 
 
-def _predicted(kind: int, line: list[int], above: list[int], pixel: int) -> list[int]:
+def _predicted(kind: int, line: list[int], above: list[int]) -> list[int]:
     """One row of the filters 3 (average) and 4 (Paeth), whose bytes depend on the one before."""
     out: list[int] = []
-    for x, value in enumerate(line):
-        left = out[x - pixel] if x >= pixel else 0
-        up = above[x]
+    left = corner = 0
+    for value, up in zip(line, above, strict=True):
         if kind == 3:
             guess = (left + up) // 2
         else:
-            corner = above[x - pixel] if x >= pixel else 0
-            base = left + up - corner
-            a, b, c = abs(base - left), abs(base - up), abs(base - corner)
+            a, b, c = abs(up - corner), abs(left - corner), abs(left + up - 2 * corner)
             guess = left if a <= b and a <= c else (up if b <= c else corner)
-        out.append((value + guess) & 255)
+        left, corner = (value + guess) & 255, up
+        out.append(left)
     return out

@@ -23,6 +23,7 @@ __all__ = [
     "symmetric",
 ]
 
+HUGE = 1e300  # [kg m^2] products of greater moments are no numbers
 MOMENT_ENTRIES = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
 
 
@@ -73,6 +74,10 @@ def massless_text(movers: list[tuple[str, str]]) -> str:
 
 def possible_moment(moment: np.ndarray, link: Node) -> np.ndarray:
     """The moment of a link as given, or, if it has negative principal moments, the nearest matrix without; remarked."""
+    if not (np.abs(moment) < HUGE).all():
+        raise link.error(
+            f"the moment of inertia of {link.describe()} is {moment.tolist()}; expected below {HUGE:g} kg m^2"
+        )
     values, vectors = np.linalg.eigh(moment)
     name, principal = link.attribute("name"), ", ".join(f"{v:.4g}" for v in values)
     if values[0] < -1e-9 * abs(values[2]):

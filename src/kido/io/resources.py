@@ -9,7 +9,8 @@ A `ResourceFinder` belongs to one reading of one model file. It looks, in this o
 4. the folders above the file, by the longest path suffix that exists there.
 
 It never fetches anything and returns no path outside of these package folders, whatever ``..`` a model
-writes.
+writes, and whatever links lie in its folder. Links in folders of the environment are followed, as workspaces are made
+of them; that the model file or the folder of a package is a link itself is no matter.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Self
 from urllib.parse import unquote, urlsplit
 
 from kido.errors import KidoError, MeshNotFoundError
@@ -27,6 +29,7 @@ __all__ = ["ResourceFinder"]
 PACKAGE_SCHEMES = ("package", "model", "dart")
 REMOTE_SCHEMES = ("http", "https", "ftp")
 MAX_LEVELS_UP = 8
+PASS_FOLDER = "pass its folder in package_dirs"
 
 
 class ResourceFinder:
@@ -39,6 +42,14 @@ class ResourceFinder:
 
     Raises KidoError if a folder of `package_dirs` does not exist.
     """
+
+    @classmethod
+    def of_file(cls, path: Path | None, package_dirs: str | Path | Iterable[str | Path] = ()) -> Self:
+        """That of a model file; None for a text."""
+        finder = cls(None if path is None else path.parent, package_dirs)
+        if path is not None:
+            finder._real_roots += _roots_of(Path(os.path.realpath(path)).parent)
+        return finder
 
     def __init__(self, folder: str | Path | None, package_dirs: str | Path | Iterable[str | Path] = ()) -> None:
         if isinstance(package_dirs, (str, Path)):
@@ -53,17 +64,14 @@ class ResourceFinder:
         self.package_root = None if self.folder is None else _nearest_package(self.folder)
         self._environment = _environment_dirs()
         self._found: dict[str, Path] = {}
+        self._real_roots = [Path(os.path.realpath(root)) for root in self.roots]
+        if self.folder is not None:
+            self._real_roots += _roots_of(Path(os.path.realpath(self.folder)))
 
     @property
     def roots(self) -> list[Path]:
         """Folders that may be read for relative and absolute paths."""
-        roots = [*self.package_dirs, *self._environment]
-        if self.package_root is not None:
-            roots.append(self.package_root)
-        if self.folder is not None:
-            parent = self.folder.parent
-            roots.append(self.folder if parent == parent.parent else parent)
-        return roots
+        return [*self.package_dirs, *self._environment, *([] if self.folder is None else _roots_of(self.folder))]
 
     def find(self, uri: str) -> Path:
         """Absolute path of the file a model names.
@@ -74,19 +82,26 @@ class ResourceFinder:
         if known is not None:
             return known
         tried: list[str] = []
-        for candidate in self._candidates(uri):
+        reason = None
+        for candidate, base in self._candidates(uri):
             text = str(candidate)
             if text in tried:
                 continue
             tried.append(text)
-            if candidate.is_file():
+            if not candidate.is_file():
+                continue
+            real = Path(os.path.realpath(candidate))
+            bases = self._real_roots if base is None else [Path(os.path.realpath(base)), *self._real_roots]
+            if any(real.is_relative_to(item) for item in bases):
                 self._found[uri] = candidate
                 return candidate
-        raise MeshNotFoundError(uri, tried)
+            reason = f"'{candidate}' is a link to '{real}', outside of the folders this model may read; {PASS_FOLDER}"
+        raise MeshNotFoundError(uri, tried, reason)
 
     # -- candidates ----------------------------------------------------------------------------------------
 
-    def _candidates(self, uri: str) -> Iterator[Path]:
+    def _candidates(self, uri: str) -> Iterator[tuple[Path, Path | None]]:
+        """Paths to look at, each with a folder that links must not lead out of; None: all that may be read."""
         if not uri.strip() or "\0" in uri:
             raise MeshNotFoundError(uri, [], reason="the name is empty")
         scheme = _scheme(uri)
@@ -112,19 +127,19 @@ class ResourceFinder:
                 if base is not None:
                     yield from self._allowed(uri, base / path)
 
-    def _allowed(self, uri: str, path: Path) -> Iterator[Path]:
+    def _allowed(self, uri: str, path: Path) -> Iterator[tuple[Path, None]]:
         path = _absolute(path)
         if any(path.is_relative_to(root) for root in self.roots):
-            yield path
+            yield path, None
             return
         folders = ", ".join(str(root) for root in self.roots) or "none"
         raise MeshNotFoundError(
             uri,
             [str(path)],
-            reason=f"it is outside of the folders this model may read ({folders}); pass its folder in package_dirs",
+            reason=f"it is outside of the folders this model may read ({folders}); {PASS_FOLDER}",
         )
 
-    def _package_candidates(self, uri: str, rest: str) -> Iterator[Path]:
+    def _package_candidates(self, uri: str, rest: str) -> Iterator[tuple[Path, Path]]:
         parts = [part for part in rest.replace("\\", "/").split("/") if part not in ("", ".")]
         if len(parts) < 2:
             raise MeshNotFoundError(uri, [], reason="expected package://<package>/<path of the file>")
@@ -140,16 +155,17 @@ class ResourceFinder:
 
         for folder in (*self.package_dirs, *self._environment):
             for root in _packages_named(folder, package):
-                yield root / inside
+                yield root / inside, root if folder in self.package_dirs else Path(root.anchor)
         for folder in self.package_dirs:
-            yield folder / inside
+            yield folder / inside, folder
         if self.package_root is not None:
             if package in (self.package_root.name, _package_name(self.package_root)):
-                yield self.package_root / inside
-            yield self.package_root.parent / package / inside
+                yield self.package_root / inside, self.package_root
+            beside = self.package_root.parent / package
+            yield beside / inside, beside
         yield from self._suffix_candidates((package, *inside.parts))
 
-    def _suffix_candidates(self, parts: Sequence[str]) -> Iterator[Path]:
+    def _suffix_candidates(self, parts: Sequence[str]) -> Iterator[tuple[Path, Path]]:
         if self.folder is None:
             return
         ancestors = [self.folder, *self.folder.parents][:MAX_LEVELS_UP]
@@ -157,7 +173,7 @@ class ResourceFinder:
         last = max(1, len(parts) - 1)
         for start in range(last):
             for folder in ancestors:
-                yield folder.joinpath(*parts[start:])
+                yield folder.joinpath(*parts[start:]), folder if start else folder / parts[0]
 
 
 def _scheme(uri: str) -> str:
@@ -184,6 +200,12 @@ def _environment_dirs() -> list[Path]:
             if folder is not None and folder.is_dir() and folder not in folders:
                 folders.append(folder)
     return folders
+
+
+def _roots_of(folder: Path) -> list[Path]:
+    """What a model in a folder may read: the package it is in, and the folder above, unless that is all there is."""
+    package, parent = _nearest_package(folder), folder.parent
+    return [*([] if package is None else [package]), folder if parent == parent.parent else parent]
 
 
 def _nearest_package(folder: Path) -> Path | None:

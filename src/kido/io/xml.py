@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 import lxml.etree as etree
 import numpy as np
 
-from kido.errors import FileFormatError, KidoError
+from kido.errors import FileFormatError, KidoError, shortened
 
 __all__ = ["Element", "Node", "Remarks", "add", "document", "is_text", "number", "parse", "to_text", "vector"]
 
@@ -25,14 +25,28 @@ Element: TypeAlias = Any  # an lxml element; lxml comes without types
 TEXT_NAME = "<text>"
 MAX_BYTES = 64 * 1024 * 1024
 
+FORGIVEN_SYNTAX = {  # and how it is taken
+    etree.ErrorTypes.ERR_UNKNOWN_VERSION: "read as version 1.0",
+    etree.ErrorTypes.ERR_DOCUMENT_END: "what follows the root element is left out",
+}
+
 _T = TypeVar("_T")
 
 
 class Remarks(list[str]):
-    """What a reader leaves out, in words; each text once."""
+    """What a reader leaves out or takes otherwise than written, in words; each text once.
+
+    Args:
+        strict: refuse what could be taken otherwise than written.
+    """
+
+    def __init__(self, *, strict: bool = False) -> None:
+        super().__init__()
+        self.strict = strict
 
     def once(self, text: str) -> None:
         """Add a text."""
+        text = shortened(text)
         if text not in self:
             self.append(text)
 
@@ -87,6 +101,12 @@ class Node:
         """Remark on this element: path, line, text."""
         self.remarks.once(f"{self.path}:{self.line}: {text}")
 
+    def forgive(self, reason: str, instead: str) -> None:
+        """Remark on what is wrong in this element, and how it is taken; raises FileFormatError in strict reading."""
+        if self.remarks.strict:
+            raise self.error(reason)
+        self.remark(f"{reason}; {instead}")
+
     # -- children ------------------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[Node]:
@@ -100,13 +120,23 @@ class Node:
         return [child for child in self if not tags or child.tag in tags]
 
     def child(self, tag: str) -> Node | None:
-        """The only child of this name, or None. Two of them are an error."""
+        """The only child of this name, or None. Others that are not equal to it are an error."""
         found = self.children(tag)
         if len(found) > 1:
-            raise found[1].error(
+            reason = (
                 f"{self.describe()} has {len(found)} <{tag}> children, the first in line {found[0].line}; "
                 f"expected at most one"
             )
+            if len({_content(node.element) for node in found}) > 1:
+                raise found[1].error(reason)
+            found[1].forgive(reason, "they are equal")
+        return found[0] if found else None
+
+    def first(self, tag: str) -> Node | None:
+        """The first child of this name, or None; others are forgiven."""
+        found = self.children(tag)
+        if len(found) > 1:
+            found[1].forgive(f"{self.describe()} has {len(found)} <{tag}> children; expected one", "the first is taken")
         return found[0] if found else None
 
     def require(self, tag: str) -> Node:
@@ -150,18 +180,20 @@ class Node:
             return default
         return self._number(value, f"the attribute '{name}' of {self.describe()}", allow_infinite)
 
-    def vector(self, name: str, size: int | Sequence[int], default: Iterable[float] | None = None) -> np.ndarray:
+    def vector(
+        self, name: str, size: int | Sequence[int], default: Iterable[float] | None = None, *, surplus: bool = False
+    ) -> np.ndarray:
         """Numbers separated by space from an attribute.
 
-        `size` is the expected count, or the accepted counts. `default` (None: an error) is returned as an
-        array if the attribute is not written.
+        `size` is the expected count, or the accepted counts; with `surplus`, more than that are forgiven. `default`
+        (None: an error) is returned as an array if the attribute is not written.
         """
         value = self.element.get(name)
         if value is None:
             if default is None:
                 raise self.error(f"{self.describe()} lacks the required attribute '{name}'")
             return np.array(list(default), dtype=float)
-        return self._vector(value, size, f"the attribute '{name}' of {self.describe()}")
+        return self._vector(value, size, f"the attribute '{name}' of {self.describe()}", surplus)
 
     def choice(self, name: str, choices: Sequence[str], default: str | None = None) -> str:
         """An attribute that has to be one of `choices`; `default` (None: an error) if it is not written."""
@@ -188,9 +220,9 @@ class Node:
             return False
         raise self.error(f"the text of {self.describe()} is '{_short(self.text)}'; expected true, false, 1 or 0")
 
-    def text_vector(self, size: int | Sequence[int] | None) -> np.ndarray:
-        """The text of the element as numbers; `size` as in `vector`, None for any count."""
-        return self._vector(self.text, size, f"the text of {self.describe()}")
+    def text_vector(self, size: int | Sequence[int] | None, *, surplus: bool = False) -> np.ndarray:
+        """The text of the element as numbers; `size` and `surplus` as in `vector`, None for any count."""
+        return self._vector(self.text, size, f"the text of {self.describe()}", surplus)
 
     # -- children that hold one value ----------------------------------------------------------------------
 
@@ -240,12 +272,19 @@ class Node:
             raise self.error(f"{what} is '{_short(text)}'; expected a finite number")
         return value
 
-    def _vector(self, text: str, size: int | Sequence[int] | None, what: str) -> np.ndarray:
+    def _vector(self, text: str, size: int | Sequence[int] | None, what: str, surplus: bool) -> np.ndarray:
         words = text.split()
+        if any(word.endswith(",") for word in words[:-1]):
+            self.forgive(f"{what} is '{_short(text)}'; expected numbers separated by space", "the commas are left out")
+            words = [word.removesuffix(",") for word in words]
         sizes = () if size is None else (size,) if isinstance(size, int) else tuple(size)
         if sizes and len(words) not in sizes:
             expected = " or ".join(str(n) for n in sizes)
-            raise self.error(f"{what} is '{_short(text)}': {len(words)} values; expected {expected}")
+            reason = f"{what} is '{_short(text)}': {len(words)} values; expected {expected}"
+            if not surplus or len(words) < max(sizes):
+                raise self.error(reason)
+            self.forgive(reason, f"the first {max(sizes)} are taken")
+            words = words[: max(sizes)]
         return np.array([self._number(word, what, False) for word in words], dtype=float)
 
 
@@ -255,7 +294,8 @@ def parse(
     """Parse an XML file, or a text that starts with ``<``; returns the root element.
 
     `name` replaces the path in messages (for a text it defaults to ``<text>``). Files above `max_bytes` are
-    refused. `remarks` are those of the file that includes this one.
+    refused. `remarks` are those of the file that includes this one, or say that the reading is strict; else text after
+    the root element and versions of XML that do not exist are forgiven.
 
     Raises FileFormatError if the file cannot be read, is not well-formed or declares entities.
     """
@@ -266,7 +306,7 @@ def parse(
         except UnicodeEncodeError as error:
             reason = f"the text cannot be encoded: {error.reason} (character {error.start})"
             raise FileFormatError(name or TEXT_NAME, None, reason) from None
-        return Node(_parse_bytes(data, name or TEXT_NAME, etree_encoding="utf-8"), name or TEXT_NAME, remarks)
+        return _parse_bytes(data, name or TEXT_NAME, remarks, encoding="utf-8")
     path = Path(source)
     label = name or str(path)
     try:
@@ -281,7 +321,7 @@ def parse(
         raise FileFormatError(label, None, f"cannot be read: {reason}") from None
     if len(data) > max_bytes:
         raise FileFormatError(label, None, f"larger than {max_bytes // 2**20} MiB; refused")
-    return Node(_parse_bytes(data, label, huge=max_bytes > MAX_BYTES), label, remarks)
+    return _parse_bytes(data, label, remarks, huge=max_bytes > MAX_BYTES)
 
 
 def is_text(source: str | Path) -> bool:
@@ -289,23 +329,33 @@ def is_text(source: str | Path) -> bool:
     return isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<")
 
 
-def _parse_bytes(data: bytes, name: str, etree_encoding: str | None = None, huge: bool = False) -> Element:
+def _parse_bytes(data: bytes, name: str, remarks: Remarks, encoding: str | None = None, huge: bool = False) -> Node:
     data, skipped = _skip_leading_lines(data)
     if not data.strip():
         raise FileFormatError(name, 1, "the file is empty; expected an XML document")
-    parser = etree.XMLParser(
-        encoding=etree_encoding,
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        dtd_validation=False,
-        attribute_defaults=False,
-        huge_tree=huge,
-        remove_comments=True,
-        remove_pis=True,
-    )
+    options = {
+        "encoding": encoding,
+        "resolve_entities": False,
+        "no_network": True,
+        "load_dtd": False,
+        "dtd_validation": False,
+        "attribute_defaults": False,
+        "huge_tree": huge,
+        "remove_comments": True,
+        "remove_pis": True,
+    }
+    forgiven: list[Any] = []
     try:
-        root = etree.fromstring(data, parser)
+        try:
+            root = etree.fromstring(data, etree.XMLParser(**options))
+        except etree.XMLSyntaxError:
+            if remarks.strict:
+                raise
+            parser = etree.XMLParser(recover=True, **options)
+            root = etree.fromstring(data, parser)
+            forgiven = list(parser.error_log)
+            if root is None or any(entry.type not in FORGIVEN_SYNTAX for entry in forgiven):
+                raise
     except etree.XMLSyntaxError as error:
         line = (error.lineno or 1) + skipped
         raise FileFormatError(name, line, f"not well-formed XML: {_syntax_reason(error)}") from None
@@ -321,7 +371,9 @@ def _parse_bytes(data: bytes, name: str, etree_encoding: str | None = None, huge
     if skipped:
         for element in root.iter():
             element.sourceline = (element.sourceline or 0) + skipped
-    return root
+    for entry in forgiven:
+        remarks.once(f"{name}:{entry.line + skipped}: {entry.message.strip()}; {FORGIVEN_SYNTAX[entry.type]}")
+    return Node(root, name, remarks)
 
 
 def _skip_leading_lines(data: bytes) -> tuple[bytes, int]:
@@ -339,6 +391,11 @@ def _syntax_reason(error: etree.XMLSyntaxError) -> str:
 def _local_name(element: Element) -> str:
     tag = str(element.tag)
     return tag.rsplit("}", 1)[-1]
+
+
+def _content(element: Element) -> bytes:
+    """The element and all it holds in canonical form."""
+    return etree.tostring(element, method="c14n", with_tail=False)
 
 
 def _namespace(element: Element) -> str | None:

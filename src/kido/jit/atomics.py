@@ -10,7 +10,8 @@ import ctypes
 import sys
 from typing import TYPE_CHECKING
 
-from kido.jit.compile import JIT_DISABLED
+from kido.jit.functions import Intrinsic
+from kido.jit.struct import JIT_DISABLED
 
 if TYPE_CHECKING:
 
@@ -39,42 +40,7 @@ elif JIT_DISABLED:
         return before
 
 else:
-    from llvmlite import ir
-    from numba import types
-    from numba.core.extending import intrinsic
-
-    _I64 = ir.IntType(64)
-
-    def _pointer(builder, address):
-        return builder.inttoptr(address, _I64.as_pointer())
-
-    @intrinsic
-    def load(typing_context, address):
-        """The integer at an address."""
-
-        def generate(context, builder, signature, args):
-            return builder.load_atomic(_pointer(builder, args[0]), "seq_cst", 8)
-
-        return types.int64(types.int64), generate
-
-    @intrinsic
-    def store(typing_context, address, value):
-        """Write the integer at an address."""
-
-        def generate(context, builder, signature, args):
-            builder.store_atomic(args[1], _pointer(builder, args[0]), "seq_cst", 8)
-            return ir.Constant(_I64, 0)
-
-        return types.int64(types.int64, types.int64), generate
-
-    @intrinsic
-    def add(typing_context, address, value):
-        """Add to the integer at an address; returns what it was before."""
-
-        def generate(context, builder, signature, args):
-            return builder.atomic_rmw("add", _pointer(builder, args[0]), args[1], "seq_cst")
-
-        return types.int64(types.int64, types.int64), generate
+    load, store, add = (Intrinsic("kido.jit.intrinsics", name) for name in ("load", "store", "add"))
 
 
 def yield_address() -> int:

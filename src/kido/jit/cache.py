@@ -14,7 +14,6 @@ import pickle
 import re
 import sys
 import uuid
-import warnings
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
@@ -26,44 +25,13 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 from numba.core.registry import cpu_target
 from numba.core.serialize import dumps
 
+from kido.jit.naming import all_closed_over, place
+from kido.jit.place import cache_directory
 from kido.jit.struct import DEBUG
 
 _IMPORT = re.compile(r"^[ \t]*(?:from\s+(kido[\w.]*)\s+import\s+(\([^)]*\)|.+)|import\s+(kido[\w.]*))", re.MULTILINE)
 
 _FOR_TYPES = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t]+.*\n|\n)+", re.MULTILINE)
-
-
-@cache
-def cache_directory() -> Path:
-    """Where compiled kernels are kept: ``KIDO_CACHE_DIR``, else the user's cache directory.
-
-    Warns of a directory in which all users may write: what is in it is run.
-    """
-    found = _cache_directory()
-    try:
-        open_to_all = os.name != "nt" and bool(found.stat().st_mode & 0o002)
-    except OSError:
-        open_to_all = False
-    if open_to_all:
-        warnings.warn(
-            f"{found}: everybody may write in this directory of compiled code; set KIDO_CACHE_DIR to one of your own",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-    return found
-
-
-def _cache_directory() -> Path:
-    given = os.environ.get("KIDO_CACHE_DIR")
-    if given:
-        return Path(given).expanduser()
-    if sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    elif os.name == "nt":
-        base = Path(os.environ.get("LOCALAPPDATA", str(Path.home())))
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")))
-    return base / "kido" / "kernels"
 
 
 @cache
@@ -106,20 +74,26 @@ def sources(name: str) -> dict[str, str]:
     return texts
 
 
+# Modules beside this one that do not decide what code is made.
+_NOT_COMPILING = {"image", "place", "precompile", "progress", "warmup"}
+
+
+@cache
+def _compiler_stamp() -> str:
+    """Hash of the modules beside this one that compile."""
+    modules = [path for path in sorted(Path(__file__).parent.glob("*.py")) if path.stem not in _NOT_COMPILING]
+    texts = [path.read_text(encoding="utf-8") for path in modules]
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()
+
+
 @cache
 def source_stamp(name: str) -> str:
-    """Hash of a kido module's text and of all kido modules it imports, directly or not."""
+    """Hash of a kido module's text, of all kido modules it imports, directly or not, and of what compiles."""
     texts = sources(name)
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(_compiler_stamp().encode())
     for module in sorted(texts):
         digest.update(f"{module}\n{texts[module]}".encode())
     return digest.hexdigest()
-
-
-def _closed_over(py_func: Any) -> list[Any]:
-    """What a closure holds: functions for kernels and callbacks, numbers and text as they are."""
-    held = [cell.cell_contents for cell in py_func.__closure__ or ()]
-    return [getattr(v, "py_func", None) or getattr(v, "function", None) or v for v in held]
 
 
 class _KernelLocator(_CacheLocator):
@@ -130,15 +104,11 @@ class _KernelLocator(_CacheLocator):
 
     def __init__(self, py_func):
         self._stamp = source_stamp(py_func.__module__)
-        self._line = str(py_func.__code__.co_firstlineno)
-        if py_func.__closure__:
-            inner = [_closed_over(f) if callable(f) else [] for f in _closed_over(py_func)]
-            closed = [*_closed_over(py_func), *(v for values in inner for v in values)]
-            modules = sorted({v.__module__ for v in closed if callable(v)})
-            names = [f"{v.__module__}.{v.__qualname__}" if callable(v) else repr(v) for v in closed]
+        self._line = place(py_func)
+        modules = sorted({v.__module__ for v in all_closed_over(py_func) if callable(v)})
+        if modules:
             stamps = [self._stamp, *map(source_stamp, modules)]
             self._stamp = hashlib.sha256("\n".join(stamps).encode()).hexdigest()
-            self._line += "-" + hashlib.sha256("\n".join(names).encode()).hexdigest()[:12]
         variant = "debug" if DEBUG else "release"
         self._path = cache_directory() / numba.__version__ / variant / self._stamp[:20]
 
@@ -265,3 +235,19 @@ class KernelCache(FunctionCache):
             super()._save_overload(sig, data)
         except OSError:
             self.disable()
+
+
+class RootCache(KernelCache):
+    """The cache of the machine code of roots."""
+
+    part = "-root"
+
+    def key(self, signature: Any) -> tuple[Any, ...]:
+        """Under which the code of a signature is kept."""
+        codegen: Any = cpu_target.target_context
+        return self._index_key(signature, codegen.codegen())
+
+    @property
+    def files(self) -> CheckedFiles:
+        """Where it is kept."""
+        return self._cache_file

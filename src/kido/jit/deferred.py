@@ -21,6 +21,7 @@ import numba
 from llvmlite import binding
 from numba import types
 from numba.core import dispatcher as numba_dispatcher
+from numba.core import event
 from numba.core.cgutils import normalize_ir_text
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags, compile_extra, compile_result
@@ -29,14 +30,18 @@ from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering
 from numba.core.types.functions import BaseFunction
 
-from kido.jit.cache import KernelCache, cache_directory, checked, write_checked
+from kido.jit.cache import KernelCache, checked, write_checked
 from kido.jit.lanes import call_intrinsic, lanes_type
+from kido.jit.place import cache_directory
+from kido.jit.progress import progress
 
 
 class RawLibrary(JITCodeLibrary):
     """LLVM code as it was lowered, with references to the libraries that it calls, until a root is made of it."""
 
     identity = ""  # hash of all that it links, once it is in the cache
+    root = ""  # the function that is called from outside
+    watchers: Any = ()  # called with its name and the optimised code
 
     def add_linking_library(self, library):
         """Note what is called; only libraries that Numba makes by itself are finished first."""
@@ -89,8 +94,16 @@ class RawLibrary(JITCodeLibrary):
         for library in self.called():
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        module = self._final_module
+        for value in (*module.functions, *module.global_variables) if self.root else ():
+            if not value.is_declaration and value.name != self.root:
+                # Without a symbol: loaders would take even a local one for what other libraries call by that name,
+                # and optimisation may have changed what arguments it takes.
+                value.linkage = binding.Linkage.private
         self._optimize_final_module()
         self._final_module.verify()
+        for watch in self.watchers:
+            watch(self.root, self._final_module)
         self._finalize_final_module()
 
     def _optimize_final_module(self):
@@ -350,16 +363,34 @@ def raw_dispatcher(function: Any, options: dict[str, Any]) -> Any:
         dispatcher._insert([a._code for a in taken], entry_point, False)  # from now on it is found without this
         return entry_point
 
+    template = dispatcher.get_call_template
+
+    def one_per_type(args, kws):
+        # Without this a literal argument compiles the kernel once more for each value.
+        return template(tuple(types.unliteral(a) for a in args), kws)
+
+    dispatcher.get_call_template = one_per_type
     dispatcher.add_overload = add_overload
     dispatcher._compile_for_args = compile_for_python
     return dispatcher
 
 
 def root_dispatcher(function: Any, options: dict[str, Any]) -> Any:
-    """Numba's dispatcher of a function that is called from Python."""
+    """Numba's dispatcher of a kernel that is called from Python, with whatever it takes."""
     dispatcher: Any = numba.njit(pipeline_class=KernelCompiler, **options)(function)
     dispatcher._cache = KernelCache(function)
     dispatcher._compiler = FunctionCompiler(
         function, dispatcher.targetdescr, dispatcher.targetoptions, {}, KernelCompiler
     )
     return dispatcher
+
+
+class _CompileListener(event.Listener):
+    def on_start(self, event):
+        progress.start(event.data["dispatcher"].py_func.__name__)
+
+    def on_end(self, event):
+        progress.stop()
+
+
+event.register("numba:compile", _CompileListener())

@@ -30,8 +30,8 @@ from numba.core.extending import (
 from numba.core.imputils import lower_constant, lower_setattr_generic
 from numba.core.typing.templates import AttributeTemplate, signature
 
-from kido.jit.lanes import LANES, lanes_type
-from kido.jit.struct import ALIGNMENT, BLOCK, DEBUG, SAMPLES, StructKind
+from kido.jit.lanes import lanes_type
+from kido.jit.struct import ALIGNMENT, BLOCK, DEBUG, LANES, SAMPLES, StructKind
 
 _I64 = ir.IntType(64)
 _ELEMENT = {"i": types.int64, "f": types.float64}

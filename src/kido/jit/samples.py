@@ -17,7 +17,8 @@ from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, sig
 from numba.np.arrayobj import make_array
 
 from kido.jit.handles import FieldType, indices
-from kido.jit.lanes import LANES, VECTOR, LanesType, infer_global, lanes_type
+from kido.jit.lanes import VECTOR, LanesType, infer_global, lanes_type
+from kido.jit.struct import LANES
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 

@@ -4,74 +4,71 @@ from __future__ import annotations
 
 import importlib
 import os
-import re
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from threading import Lock
 from typing import IO, Any
 
-from kido.jit import compile as compile_module
-from kido.jit.cache import sources
+from kido.jit import image
+from kido.jit.functions import ROOTS, Root
 from kido.jit.progress import compiling, progress
+from kido.jit.struct import JIT_DISABLED
 
-_DECLARES = re.compile(r"^@(?:entry|direct_entry|callback)\b", re.MULTILINE)
 
-
-def _declaring_modules() -> list[str]:
-    """Modules of the installed package with compiled entries or callbacks, found by reading their sources."""
+def roots_by_module() -> dict[str, list[Root]]:
+    """What the installed package declares, by module, each machine code once; imports all of it."""
     root = Path(__file__).parents[1]
-    found = []
     for path in sorted(root.rglob("*.py")):
-        if _DECLARES.search(path.read_text(encoding="utf-8")):
-            found.append(".".join((root.name, *path.relative_to(root).with_suffix("").parts)))
-    return found
-
-
-def _missing(module: str) -> list[Callable[[], object]]:
-    """What the cache does not hold of one module."""
-    importlib.import_module(module)
-    found: list[Callable[[], object]] = []
-    for dispatcher, build in compile_module.ENTRIES:
-        if dispatcher.py_func.__module__ == module and not dispatcher._cache.holds_anything():
-            found.append(build)
-    for item in compile_module.CALLBACKS:
-        if item.function.__module__ == module and not item.is_ready():
-            found.append(partial(getattr, item, "address"))
-    return found
+        parts = path.relative_to(root.parent).with_suffix("").parts
+        if path.name not in ("__main__.py", "__init__.py"):
+            with suppress(ImportError):  # what needs an extra that is not there
+                importlib.import_module(".".join(parts))
+    found: dict[str, dict[str, Root]] = {}
+    for made in ROOTS:
+        if made.function.__module__.startswith(f"{root.name}."):
+            found.setdefault(made.function.__module__, {}).setdefault(made.symbol, made)
+    return {module: list(roots.values()) for module, roots in found.items()}
 
 
 def serve() -> None:
     """Compile what the lines of standard input name: `module`, or `module callback`. Runs in a process of its own."""
+    by_module: dict[str, list[Root]] = {}
     for line in sys.stdin:
         module, _, name = line.strip().partition(" ")
         if name:
-            builds = [partial(getattr, getattr(importlib.import_module(module), name), "address")]
+            roots = [getattr(importlib.import_module(module), name)]
         else:
-            builds = _missing(module)
-        for build in builds:
-            build()
-        print(len(builds), flush=True)
+            by_module = by_module or roots_by_module()
+            roots = [root for root in by_module[module] if not root.is_ready()]
+        for root in roots:
+            _ = root.address
+        print(len(roots), flush=True)
 
 
 def _work_of(job: str) -> int:
     """How long a job takes, in no unit: the length of the sources that it is made from."""
+    from kido.jit.cache import sources
+
     return sum(map(len, sources(job.split(" ")[0]).values()))
 
 
-def _compile_elsewhere(jobs: Iterable[str], processes: int, report: Callable[[str, int, float], None]) -> None:
+def compile_elsewhere(
+    jobs: Iterable[str], processes: int, report: Callable[[str, int, float], None], server: str = "", **environment: str
+) -> None:
     """Compile in several processes; each asks for another job when it is done with one, the long ones first.
 
     Args:
         jobs: lines for `serve`.
         processes: how many processes.
         report: called with the job that is done, how many functions it compiled, and the part of the work done.
+        server: what each process runs; by default `serve`.
+        **environment: variables for it.
 
     Raises:
         RuntimeError: a job failed; with what the process wrote.
@@ -83,7 +80,7 @@ def _compile_elsewhere(jobs: Iterable[str], processes: int, report: Callable[[st
 
     def run() -> None:
         nonlocal done
-        with TemporaryFile("w+") as errors, _worker(errors) as worker:
+        with TemporaryFile("w+") as errors, _worker(errors, server, environment) as worker:
             assert worker.stdin is not None and worker.stdout is not None
             try:
                 while True:
@@ -113,10 +110,10 @@ def _compile_elsewhere(jobs: Iterable[str], processes: int, report: Callable[[st
             future.result()
 
 
-def _worker(errors: IO[str]) -> subprocess.Popen[str]:
+def _worker(errors: IO[str], server: str, environment: dict[str, str]) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", "from kido.jit.warmup import serve; serve()"],
-        env={**os.environ, "KIDO_QUIET": "1"},
+        [sys.executable, "-c", server or "from kido.jit.warmup import serve; serve()"],
+        env={**os.environ, "KIDO_QUIET": "1", "KIDO_PRECOMPILED": "0", **environment},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=errors,
@@ -141,11 +138,13 @@ def prepare(callbacks: Iterable[Any]) -> None:
         progress.show(job.split(" ")[-1], count, len(missing), part)
 
     with compiling("several in parallel"), suppress(RuntimeError, OSError):  # what fails is compiled here, and says why
-        _compile_elsewhere(missing, min(cores, len(missing)), report)
+        compile_elsewhere(missing, min(cores, len(missing)), report)
 
 
 def warmup(processes: int | None = None, report: Callable[[str], None] | None = None) -> float:
-    """Compile all kernels of the installed version into the cache.
+    """Compile all kernels of the installed version into the cache, for the processor at hand.
+
+    From then on they are taken from there, also where a wheel has brought a library of them.
 
     Args:
         processes: how many processes compile at once; the number of cores by default.
@@ -157,10 +156,10 @@ def warmup(processes: int | None = None, report: Callable[[str], None] | None = 
     Raises:
         RuntimeError: a module could not be compiled.
     """
-    if compile_module.JIT_DISABLED:
+    if JIT_DISABLED:
         return 0.0
     started = time.perf_counter()
-    modules = [module for module in _declaring_modules() if _missing(module)]
+    modules = [m for m, roots in roots_by_module().items() if not all(root.is_cached() for root in roots)]
     count = 0
 
     def tell(module: str, functions: int, part: float) -> None:
@@ -171,5 +170,8 @@ def warmup(processes: int | None = None, report: Callable[[str], None] | None = 
             report(f"{count}/{len(modules)} modules: {module} ({functions}), about {left:.0f} s left")
 
     if modules:
-        _compile_elsewhere(modules, max(1, processes or os.cpu_count() or 1), tell)
+        compile_elsewhere(modules, max(1, processes or os.cpu_count() or 1), tell)
+    if image.FOLDER.is_dir():
+        image.native_mark().parent.mkdir(parents=True, exist_ok=True)
+        image.native_mark().touch()
     return time.perf_counter() - started

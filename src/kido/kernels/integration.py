@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import math
-
-from kido.jit import fma, kernel, where_positive
+from kido.jit import kernel
 from kido.joints.kinds import BALL, FREE, FREE_MIXED
+from kido.math.lie import left_jacobian_coefficients
 from kido.math.so3 import (
-    TINY2,
     advance_rotation_vector,
     cross,
     rotate,
     rotate_inverse,
     rotation_vector_to_matrix,
 )
-from kido.math.trig import sincos
-
-# (n - sin n)/n^3 = 1/3! - n^2/5! + n^4/7! - ...
-_B0, _B1, _B2, _B3 = 1.0 / 6.0, -1.0 / 120.0, 1.0 / 5040.0, -1.0 / 362880.0
-_B4, _B5, _B6 = 1.0 / 39916800.0, -1.0 / 6227020800.0, 1.0 / 1307674368000.0
 
 
 @kernel
@@ -43,17 +36,6 @@ def advance_free(d, k, h):
     d.q[k + 4] += y
     d.q[k + 5] += z
     advance_rotation(d, k, h)
-
-
-@kernel
-def left_jacobian_coefficients(n2):
-    """(1 - cos n)/n^2 and (n - sin n)/n^3 for n2 = n^2."""
-    n = math.sqrt(n2 + TINY2)
-    s, c = sincos(0.5 * n)
-    k = s / n
-    # n - sin n loses digits near zero: there the series, to its term in n^12.
-    b = fma(n2, fma(n2, fma(n2, fma(n2, fma(n2, fma(n2, _B6, _B5), _B4), _B3), _B2), _B1), _B0)
-    return 2.0 * k * k, where_positive(n2 - 0.25, (1.0 - 2.0 * k * c) / (n2 + TINY2), b)
 
 
 @kernel

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
-from kido.jit import direct_entry, kernel, view, where_positive
+from kido.jit import direct_entry, kernel, view
 from kido.joints.kinds import BALL, FREE, FREE_MIXED
 from kido.kernels.entries import OK, REFUSED, copy_finite
 from kido.kernels.integration import advance
+from kido.math.lie import inverse_left_jacobian_coefficient
 from kido.math.so3 import (
     cross,
     quaternion_product,
@@ -16,7 +15,6 @@ from kido.math.so3 import (
     rotation_vector_to_matrix,
     rotation_vector_to_quaternion,
 )
-from kido.math.trig import sincos
 from kido.tree.schema import DATA, TREE
 
 
@@ -27,17 +25,6 @@ def turn_between(p, q, k):
     b0, b1, b2, b3 = rotation_vector_to_quaternion(q[k], q[k + 1], q[k + 2])
     w, x, y, z = quaternion_product(a0, -a1, -a2, -a3, b0, b1, b2, b3)
     return quaternion_to_rotation_vector(w, x, y, z)
-
-
-@kernel
-def inverse_left_jacobian_coefficient(n2):
-    """c with V^-1 = 1 - [w]/2 + c [w]^2 for n2 = |w|^2: (1 - n sin n / (2 (1 - cos n))) / n^2."""
-    small = 1e-4 - n2
-    safe = where_positive(small, 1.0, n2)
-    n = math.sqrt(safe)
-    s, c = sincos(n)
-    series = 1.0 / 12.0 + n2 * (1.0 / 720.0) + n2 * n2 * (1.0 / 30240.0)
-    return where_positive(small, series, (1.0 - 0.5 * n * s / (1.0 - c)) / safe)
 
 
 @kernel

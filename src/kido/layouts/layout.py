@@ -13,8 +13,8 @@ from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.transform import Rotation
 
 from kido.errors import ModelError, StateError
 from kido.math.transform import as_numbers
@@ -80,10 +80,10 @@ class Quaternion(Block):
         self.scalar_first = scalar_first
 
     def positions(self, q: Array) -> Array:
-        return Rotation.from_rotvec(q).as_quat(scalar_first=self.scalar_first)
+        return scipy.spatial.transform.Rotation.from_rotvec(q).as_quat(scalar_first=self.scalar_first)
 
     def our_positions(self, theirs: Array) -> Array:
-        return Rotation.from_quat(theirs, scalar_first=self.scalar_first).as_rotvec()
+        return scipy.spatial.transform.Rotation.from_quat(theirs, scalar_first=self.scalar_first).as_rotvec()
 
 
 class PlanarCosineSine(Block):
@@ -119,22 +119,26 @@ class FreeQuaternion(Block):
         self.scalar_first, self.linear_in_world = scalar_first, linear_in_world
 
     def positions(self, q: Array) -> Array:
-        return np.concatenate([q[3:], Rotation.from_rotvec(q[:3]).as_quat(scalar_first=self.scalar_first)])
+        return np.concatenate(
+            [q[3:], scipy.spatial.transform.Rotation.from_rotvec(q[:3]).as_quat(scalar_first=self.scalar_first)]
+        )
 
     def our_positions(self, theirs: Array) -> Array:
-        rotation = Rotation.from_quat(theirs[3:], scalar_first=self.scalar_first)
+        rotation = scipy.spatial.transform.Rotation.from_quat(theirs[3:], scalar_first=self.scalar_first)
         return np.concatenate([rotation.as_rotvec(), theirs[:3]])
 
     def velocity_map(self, q: Array) -> Array:
         T = np.zeros((6, 6))
-        T[:3, 3:] = Rotation.from_rotvec(q[:3]).as_matrix() if self.linear_in_world else np.eye(3)
+        T[:3, 3:] = (
+            scipy.spatial.transform.Rotation.from_rotvec(q[:3]).as_matrix() if self.linear_in_world else np.eye(3)
+        )
         T[3:, :3] = np.eye(3)
         return T
 
     def rate(self, q: Array, u: Array) -> Array:
         result = np.zeros(6)
         if self.linear_in_world:
-            result[:3] = Rotation.from_rotvec(q[:3]).apply(np.cross(u[:3], u[3:]))
+            result[:3] = scipy.spatial.transform.Rotation.from_rotvec(q[:3]).apply(np.cross(u[:3], u[3:]))
         return result
 
 
@@ -157,7 +161,7 @@ class FreeParentAxes(Block):
         return theirs
 
     def _rotation(self, q: Array) -> Array:
-        return self.R_parent @ Rotation.from_rotvec(q[:3]).as_matrix()
+        return self.R_parent @ scipy.spatial.transform.Rotation.from_rotvec(q[:3]).as_matrix()
 
     def velocity_map(self, q: Array) -> Array:
         T = np.zeros((6, 6))

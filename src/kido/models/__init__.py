@@ -1,8 +1,9 @@
 """Models that come with KIDO, made for it: robots (URDF) and worlds (SKEL), of primitive shapes alone.
 
-`names` lists them, `path` finds one's file, which `kido.load` reads. The block worlds are also built here in
-any size: `stack`, `container`, `dominoes`; `mixed_shapes` is a field of shapes of all kinds. Mechanisms with closed
-loops and known motions: `andrews_squeezer` and others.
+`names` lists them, `path` finds one's file, which `kido.load` reads; `start_positions` are those from which a robot
+moves that would stand still. The block worlds are also built here in any size: `stack`, `container`, `dominoes`;
+`mixed_shapes` is a field of shapes of all kinds. Mechanisms with closed loops and known motions: `andrews_squeezer` and
+others.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ __all__ = [
     "spatial_slider_crank",
     "stack",
     "stack_scene",
+    "start_positions",
 ]
 
 
@@ -58,13 +60,19 @@ _MECHANISMS = (
 )  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    """The builders, which need the whole simulation, are imported on first use; finding a file is quick."""
-    if name in _WORLDS:
-        return getattr(import_module("kido.models.worlds"), name)
-    if name in _MECHANISMS:
-        return getattr(import_module("kido.models.mechanisms"), name)
-    raise AttributeError(f"module 'kido.models' has no attribute {name!r}")
+if not TYPE_CHECKING:  # checkers take a module that has it for one that has every name
+
+    def __getattr__(name: str) -> Any:
+        """The builders, which need the whole simulation, are imported on first use; finding a file is quick."""
+        if name in _WORLDS:
+            return getattr(import_module("kido.models.worlds"), name)
+        if name in _MECHANISMS:
+            return getattr(import_module("kido.models.mechanisms"), name)
+        raise AttributeError(f"module 'kido.models' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
 
 
 _FOLDER = Path(__file__).parent
@@ -85,3 +93,25 @@ def path(name: str) -> Path:
     if name not in known:
         raise NameLookupError("bundled model", name, known)
     return next(file for file in (_FOLDER / (name + s) for s in _SUFFIXES) if file.is_file())
+
+
+_STARTS = {
+    # At zero the arm stands upright, in balance: nothing would ever move.
+    "arm7": {
+        "shoulder_yaw": 0.4,
+        "shoulder_pitch": 0.9,
+        "arm_roll": 0.5,
+        "elbow": 1.2,
+        "forearm_roll": -0.6,
+        "wrist_pitch": 0.7,
+    },
+}
+
+
+def start_positions(name: str) -> dict[str, float]:
+    """Positions by joint [rad, m] from which `kido simulate` starts the bundled model `name`; others are zero.
+
+    Raises `NameLookupError`, which lists the names, if there is no such model.
+    """
+    path(name)
+    return dict(_STARTS.get(name, {}))

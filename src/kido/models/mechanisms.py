@@ -21,6 +21,7 @@ from kido.dynamics import ConstrainedDynamics
 from kido.errors import ModelError, NameLookupError
 from kido.math.transform import number_or_nan
 from kido.models.scenes import whole
+from kido.reprs import brief
 from kido.simulation import World
 from kido.skeleton import (
     BallJoint,
@@ -53,6 +54,8 @@ class Mechanism:
     skeleton: Skeleton
     constraints: list[Constraint]
     points: dict[str, tuple[BodyNode, Array]] = field(default_factory=dict)
+
+    __repr__ = brief
 
     def dynamics(self, solver: str = "auto") -> ConstrainedDynamics:
         """Its dynamics, by a solver of `kido.ConstrainedDynamics`."""

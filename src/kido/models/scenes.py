@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from kido.errors import ModelError
+from kido.reprs import brief
 
 
 def whole(count: Any, what: str, things: str) -> int:
@@ -72,6 +73,8 @@ class Scene:
     name: str
     blocks: tuple[Block, ...]
     friction: float = 1.0
+
+    __repr__ = brief
 
     @property
     def fixed(self) -> tuple[Block, ...]:

@@ -43,8 +43,8 @@ class SpatialOperators(OperatorState):
 
     Copies and pickles have a state of their own; expressions are not copied, but composed anew of the copy's operators.
 
-    Of soft bodies the skins' points are left out, and so are springs and damping of joints, which are forces like any
-    others.
+    Points of soft bodies are where they are, held there; the operators of the present velocities are refused while they
+    move. Springs and damping of joints are left out: they are forces like any others.
 
     Args:
         source: a skeleton, a group, or a list of its bodies that hang together. Bodies above the list move as they do

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import LinAlgError
+import scipy
 
 from kido.errors import ModelError
 from kido.optimization.function import Array, LeastSquares, NullFunction
@@ -139,7 +139,7 @@ class _Run:
         while damping < 1e16 * top:
             try:
                 step = self._step(system, gradient, damping)
-            except LinAlgError:
+            except scipy.linalg.LinAlgError:
                 damping = max(10.0 * damping, 1e-15 * top)
                 continue
             promise = -float(gradient @ step) - 0.5 * float(step @ system.times(step))

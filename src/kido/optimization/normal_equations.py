@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 
 from kido.optimization.function import Array
 
@@ -47,9 +47,11 @@ class DenseNormalEquations:
         """(H + damping I) step = right for the free variables; zero for the others."""
         step = np.zeros_like(right)
         if free.all():
-            return cho_solve(cho_factor(self.H + damping * np.eye(right.size), check_finite=False), right)
+            return scipy.linalg.cho_solve(
+                scipy.linalg.cho_factor(self.H + damping * np.eye(right.size), check_finite=False), right
+            )
         rows = np.flatnonzero(free)
         if rows.size:
             H = self.H[np.ix_(rows, rows)] + damping * np.eye(rows.size)
-            step[rows] = cho_solve(cho_factor(H, check_finite=False), right[rows])
+            step[rows] = scipy.linalg.cho_solve(scipy.linalg.cho_factor(H, check_finite=False), right[rows])
         return step

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from kido.errors import ModelError, StateError
 from kido.math.transform import as_numbers, as_vector
@@ -23,6 +23,7 @@ from kido.optimization.function import (
     has_derivative,
 )
 from kido.optimization.normal_equations import DenseNormalEquations, NormalEquations
+from kido.reprs import counted
 
 FunctionLike = Function | Callable[[Array], Any]
 
@@ -69,6 +70,10 @@ class Problem:
         self.equality: list[Function] = [as_function(f, f"equality[{i}]") for i, f in enumerate(equality)]
         self.inequality: list[Function] = [as_function(f, f"inequality[{i}]") for i, f in enumerate(inequality)]
         self._seeds = [self._point(seed, f"seeds[{i}]") for i, seed in enumerate(seeds)]
+
+    def __repr__(self) -> str:
+        kinds = f"{len(self.equality)} equality and {len(self.inequality)} inequality functions"
+        return f"{type(self).__name__}({counted(self._dimension, 'variable')}, {kinds})"
 
     # Variables -----------------------------------------------------------------------------------------------
 
@@ -341,14 +346,14 @@ class Evaluator:
         for f in functions:
             if isinstance(f, LeastSquares):
                 rows = self.problem.jacobian_of(f, x)
-                rows = rows if sparse.issparse(rows) else np.asarray(rows, dtype=float)
+                rows = rows if scipy.sparse.issparse(rows) else np.asarray(rows, dtype=float)
                 if rows.ndim != 2 or rows.shape[1] != x.size:
                     raise StateError(f"jacobian of {f.name}: expected (rows, {x.size}) numbers, got {rows.shape}")
                 blocks.append(rows)
             else:
                 blocks.append(self._gradient(f, x)[None])
-        if any(sparse.issparse(block) for block in blocks):
-            return sparse.vstack(blocks[1:], format="csr")
+        if any(scipy.sparse.issparse(block) for block in blocks):
+            return scipy.sparse.vstack(blocks[1:], format="csr")
         return np.concatenate(blocks)
 
     def _gradient(self, function: Function, x: Array) -> Array:
@@ -376,7 +381,7 @@ def _values(function: Function, x: Array) -> Array:
 
 def dense(rows: Any) -> Array:
     """Derivatives as an array, should they be sparse."""
-    return rows.toarray() if sparse.issparse(rows) else rows
+    return rows.toarray() if scipy.sparse.issparse(rows) else rows
 
 
 class ChartFunctions:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.optimize import Bounds, least_squares, minimize
+import scipy
 
 from kido.errors import ModelError, NameLookupError
 from kido.optimization.function import Array, LeastSquares
@@ -87,12 +87,12 @@ class ScipySolver(Solver):
         upper: Any = problem.upper
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about its own approximations; the certificate tells what came of them
-            result = minimize(
+            result = scipy.optimize.minimize(
                 evaluator.objective,
                 start,
                 jac=f.gradient,
                 method=method,
-                bounds=Bounds(lower, upper),
+                bounds=scipy.optimize.Bounds(lower, upper),
                 constraints=constraints,
                 options=options,
             )
@@ -117,7 +117,7 @@ class ScipySolver(Solver):
 
         derivative: Any = jacobian
         low, high = problem.lower[free], problem.upper[free]
-        result = least_squares(
+        result = scipy.optimize.least_squares(
             lambda y: evaluator.residuals(full(y)),
             start[free],
             jac=derivative,

@@ -15,13 +15,12 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.optimize import lsq_linear, nnls
-from scipy.sparse.linalg import lsmr
 
 from kido.optimization.function import Array
 from kido.optimization.problem import Evaluator, Problem
+from kido.reprs import brief
 
 Flags = NDArray[np.bool_]
 
@@ -41,6 +40,8 @@ class Multipliers:
     inequality: Array
     lower: Array
     upper: Array
+
+    __repr__ = brief
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,8 @@ class Certificate:
     stationarity: float
     multipliers: Multipliers
     infeasible: bool
+
+    __repr__ = brief
 
     @property
     def violation(self) -> float:
@@ -97,12 +100,12 @@ def certify(
     if not (np.isfinite(x).all() and np.isfinite([bound, equality, inequality, evaluator.objective(x)]).all()):
         return Certificate(bound, equality, inequality, float("nan"), none, False)
     df, A, B = evaluator.gradient(x), evaluator.equality_jacobian(x), evaluator.inequality_jacobian(x)
-    if not all(np.isfinite(part.data if sparse.issparse(part) else part).all() for part in (df, A, B)):
+    if not all(np.isfinite(part.data if scipy.sparse.issparse(part) else part).all() for part in (df, A, B)):
         return Certificate(bound, equality, inequality, float("nan"), none, False)
     at_lower = x <= lower + tolerance * np.maximum(1.0, np.abs(np.where(np.isfinite(lower), lower, 0.0)))
     at_upper = x >= upper - tolerance * np.maximum(1.0, np.abs(np.where(np.isfinite(upper), upper, 0.0)))
     active = g >= -tolerance
-    if sparse.issparse(A) or sparse.issparse(B):
+    if scipy.sparse.issparse(A) or scipy.sparse.issparse(B):
         a, b, c, d, rest = _balance(df, A, B, active, at_lower, at_upper, known)
     else:
         low, high, one = np.flatnonzero(at_lower), np.flatnonzero(at_upper), np.eye(x.size)
@@ -135,9 +138,9 @@ def multipliers(gradient: Array, free: Array, signed: Array) -> tuple[Array, Arr
         target = -(gradient - basis @ (basis.T @ gradient))
         columns = signed - basis @ (basis.T @ signed)
         try:
-            s, _ = nnls(columns, target)
+            s, _ = scipy.optimize.nnls(columns, target)
         except RuntimeError:  # it cycled
-            s = np.maximum(lsq_linear(columns, target, (0.0, np.inf)).x, 0.0)
+            s = np.maximum(scipy.optimize.lsq_linear(columns, target, (0.0, np.inf)).x, 0.0)
     balance = gradient + signed @ s
     rest = balance - basis @ (basis.T @ balance)
     a = np.linalg.lstsq(free, -balance, rcond=1e-10)[0] if free.size else np.zeros(free.shape[1])
@@ -154,8 +157,10 @@ def _balance(
     """
     k = A.shape[0]
     if known is None:
-        matrix: Any = sparse.hstack([sparse.csc_array(A).T, sparse.csc_array(B).T[:, np.flatnonzero(active)]])
-        both = lsmr(matrix, -df, atol=1e-12, btol=1e-12)[0] if matrix.shape[1] else np.zeros(0)
+        matrix: Any = scipy.sparse.hstack(
+            [scipy.sparse.csc_array(A).T, scipy.sparse.csc_array(B).T[:, np.flatnonzero(active)]]
+        )
+        both = scipy.sparse.linalg.lsmr(matrix, -df, atol=1e-12, btol=1e-12)[0] if matrix.shape[1] else np.zeros(0)
         a, b = both[:k], np.zeros(B.shape[0])
         b[active] = both[k:]
     else:
@@ -177,7 +182,7 @@ def _stuck(h: Array, g: Array, A: Any, B: Any, at_lower: Flags, at_upper: Flags)
 
 def _row_sizes(M: Any) -> Array:
     """The largest magnitude in each row."""
-    if sparse.issparse(M):
+    if scipy.sparse.issparse(M):
         return abs(M).max(axis=1).toarray().reshape(-1)
     return np.max(np.abs(M), axis=1, initial=0.0)
 
@@ -232,6 +237,8 @@ class Outcome:
     message: str = ""
     multipliers: tuple[Array, Array] | None = None
 
+    __repr__ = brief
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -266,6 +273,8 @@ class Solution:
     reason: Reason
     message: str
     solver: str
+
+    __repr__ = brief
 
     @property
     def residual(self) -> float:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.optimize import lsq_linear
+import scipy
 
 from kido.errors import NameLookupError
 from kido.optimization.dense_qp import QuadraticProgram
@@ -15,6 +15,7 @@ from kido.optimization.gradient_descent import SUFFICIENT_DECREASE
 from kido.optimization.problem import Evaluator, dense
 from kido.optimization.solution import Outcome, Reason, largest
 from kido.optimization.solver import FALLEN, Solver
+from kido.reprs import brief
 
 _TOLERANCE = 1e-11  # violation of a row, over its norm and 1 + |bound|, that is let be
 
@@ -34,6 +35,8 @@ class QuadraticSolution:
     equality: Array
     inequality: Array
     feasible: bool
+
+    __repr__ = brief
 
 
 def solve_quadratic(H: Array, c: Array, A: Array, b: Array, G: Array, h: Array) -> QuadraticSolution:
@@ -191,7 +194,7 @@ class _Run:
         right = np.concatenate([-h, -g, np.zeros(n)])
         low = np.concatenate([np.minimum(self.lower - self.x, 0.0) - 1e-14, np.zeros(m)])
         high = np.concatenate([np.maximum(self.upper - self.x, 0.0) + 1e-14, np.full(m, np.inf)])
-        d = lsq_linear(matrix, right, (low, high), method="bvls").x[:n]
+        d = scipy.optimize.lsq_linear(matrix, right, (low, high), method="bvls").x[:n]
         return np.clip(d, self.lower - self.x, self.upper - self.x)
 
     def _restore(self, derivatives: tuple[Array, Array, Array]) -> bool:

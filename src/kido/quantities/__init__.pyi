@@ -26,6 +26,7 @@ THEMES: tuple[str, ...]
 
 def world_transforms(of: Any, positions: ArrayLike | None = ...) -> Array: ...  # kido/quantities/jacobians.py
 def world_transform(of: Any, positions: ArrayLike | None = ..., node: Any = ...) -> Array: ...  # kido/quantities/jacobians.py
+def world_transform_derivatives(of: Any, positions: ArrayLike | None = ..., node: Any = ...) -> Array: ...  # kido/quantities/jacobians.py
 def jacobian(of: Any, positions: ArrayLike | None = ..., node: Any = ..., offset: Any = ..., in_coordinates_of: Any = ...) -> Array: ...  # kido/quantities/jacobians.py
 def jacobian_classic_derivative(of: Any, positions: ArrayLike | None = ..., velocities: ArrayLike | None = ..., node: Any = ..., offset: Any = ..., in_coordinates_of: Any = ...) -> Array: ...  # kido/quantities/jacobians.py
 def jacobian_spatial_derivative(of: Any, positions: ArrayLike | None = ..., velocities: ArrayLike | None = ..., node: Any = ..., offset: Any = ..., in_coordinates_of: Any = ...) -> Array: ...  # kido/quantities/jacobians.py

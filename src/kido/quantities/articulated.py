@@ -62,7 +62,7 @@ def diagonal(state, values, inverse, prescribed=None):
 
 
 @derived(VELOCITIES, ("dofs",), is_property=True, equation="kinetic energy = nu . nu / 2",
-         source='Jain and Rodriguez (1995), "Diagonalized Lagrangian robot dynamics"')  # fmt: skip
+         source='Jain and Rodriguez (1995), "Diagonalized Lagrangian robot dynamics"', skins="held")  # fmt: skip
 def diagonalized_velocities(state, prescribed=None):
     """nu = D^(1/2) [1 + H phi K]* u."""
     return diagonal(state, state.compiled().u.copy(), 0, prescribed)
@@ -110,7 +110,7 @@ def articulated_inertias(state, prescribed=None):
 
 
 @derived(VELOCITIES, ("bodies", 6), is_property=True, kept=True, unit="kg m^2/s, kg m/s", frame="world axes",
-         subgraph=True)  # fmt: skip
+         subgraph=True, skins="held")  # fmt: skip
 def composite_momenta(state):
     """[angular; linear] momentum of each body with all below it, about its origin."""
     w = state.settled or state.settle()

@@ -131,7 +131,7 @@ def _from_origin_of(state, frame, p):
 
 com = array(
     "com", com_core, POSES, (3,), "Centre of mass in the world, soft skins as they are.",
-    of=BODIES.taking("bodies=None, with_respect_to=None"), soft=soft.com, fail=massless, unit="m", frame=WORLD,
+    of=BODIES.taking("bodies=None, with_respect_to=None"), fail=massless, unit="m", frame=WORLD,
     group="mean",
     finish="if with_respect_to is not None:\n    out = from_origin_of(state, with_respect_to, out)",
     scope={"from_origin_of": _from_origin_of},
@@ -199,7 +199,7 @@ com_jacobian = array(
 )  # fmt: skip
 
 
-@derived(VELOCITIES, (3, "dofs"), group="mean")
+@derived(VELOCITIES, (3, "dofs"), group="mean", skins="held")
 def com_jacobian_derivative(state, bodies=None, in_coordinates_of=None):
     """dJ with acceleration of the centre of mass = J udot + dJ u; arguments as for `com_jacobian`."""
     dJ = centroidal_momentum_matrix_derivative(state, bodies=bodies)[3:] / state.mass_of(bodies)
@@ -211,7 +211,7 @@ def com_jacobian_derivative(state, bodies=None, in_coordinates_of=None):
 
 def _about_true_com(state, h, bodies):
     """Momentum about the true centre of mass, which points of soft skins have moved."""
-    if not soft.soft_among(state, bodies):
+    if not soft.moving_among(state, bodies):
         return h
     return momentum_about(state, about=com(state, bodies=bodies), bodies=bodies)
 
@@ -264,6 +264,7 @@ centroidal_momentum_matrix = array(
 centroidal_momentum_matrix_derivative = array(
     "centroidal_momentum_matrix_derivative", centroidal_rate_core, MOTION, (6, "dofs"),
     "dA/dt: the rate of `centroidal_momentum` is A udot + (dA/dt) u.", of=BODIES, fail=massless, frame=WORLD,
+    skins="held",
 )  # fmt: skip
 centroidal_inertia = array(
     "centroidal_inertia", centroidal_inertia_core, COLUMNS_OF_MOTION, (6, 6),
@@ -279,7 +280,7 @@ kinetic_energy = number(
 potential_energy = number(
     "potential_energy", kernels.potential_energy_of, POSES,
     "Gravity's, zero at the world origin, that of the springs of the bodies' joints, and that of soft skins.",
-    soft=soft.potential_energy, unit="J", group="sum",
+    soft=soft.elastic_energy, moves=False, unit="J", group="sum",
 )  # fmt: skip
 
 

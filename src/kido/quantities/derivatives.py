@@ -20,6 +20,8 @@ from kido.kernels import derivative_entries as entries
 from kido.quantities.failures import singular
 from kido.quantities.motion_derivatives import WORK, new
 from kido.quantities.quantity import ACCELERATIONS, FORCES, OF_FORCES, POSITIONS, VELOCITIES, derived, verb
+from kido.quantities.soft import refuse_free, refuse_moving
+from kido.reprs import brief
 
 Array = NDArray[np.float64]
 
@@ -31,6 +33,8 @@ class InverseDynamicsDerivatives(NamedTuple):
     du: Array
     dudot: Array
 
+    __repr__ = brief
+
 
 class ForwardDynamicsDerivatives(NamedTuple):
     """Derivatives of accelerations, each (dofs, dofs): row i of acceleration i, column k with respect to number k."""
@@ -38,6 +42,8 @@ class ForwardDynamicsDerivatives(NamedTuple):
     dq: Array
     du: Array
     dtau: Array
+
+    __repr__ = brief
 
 
 class HybridDynamicsDerivatives(NamedTuple):
@@ -51,14 +57,16 @@ class HybridDynamicsDerivatives(NamedTuple):
     du: Array
     dvalues: Array
 
+    __repr__ = brief
+
 
 _inverse = verb(
     "inverse_derivatives", entries.inverse_dynamics_derivatives, ACCELERATIONS, "w.squares", "At a given state.",
     prepare=WORK, first="work",
 )  # fmt: skip
 _forward = verb(
-    "forward_derivatives", entries.forward_dynamics_derivatives, FORCES, "w.squares", "At a given state.",
-    prepare=WORK, first="work", fail=singular,
+    "forward_dynamics_derivatives", entries.forward_dynamics_derivatives, FORCES, "w.squares", "At a given state.",
+    prepare=WORK, first="work", fail=singular, skins="frozen",
 )  # fmt: skip
 
 
@@ -104,7 +112,8 @@ def forward_dynamics_derivatives(
 ) -> ForwardDynamicsDerivatives:
     """Derivatives of `forward_dynamics`, udot = M^-1 (T - C(q, u)), at a given state and joint forces.
 
-    Without arguments, at the current state and forces, with the held external forces.
+    Without arguments, at the current state and forces, with the held external forces. Points of soft skins must be
+    frozen.
 
     Args:
         positions, velocities, forces: (dofs,) each, or none of them.
@@ -163,7 +172,7 @@ def gravity_forces_derivative(state):
     return _inverse(state, d.q, rest, rest)[0].copy()
 
 
-@derived(VELOCITIES, (2, "dofs", "dofs"), kept=True, result="tuple[Array, Array]")
+@derived(VELOCITIES, (2, "dofs", "dofs"), kept=True, result="tuple[Array, Array]", skins="held")
 def bias_forces_derivatives(state):
     """dC/dq along velocities and dC/du of `coriolis_and_gravity_forces`, (dofs, dofs) each."""
     d = state.compiled()
@@ -187,6 +196,8 @@ def _refuse_part(of: Any, *given: ArrayLike | None) -> None:
 def _of_current(state: Any, name: str, third: str, entry: Any) -> Array:
     """Of what is held, with external forces: computed where results do no harm."""
     w = state.settled or state.settle()
+    if state.has_soft:
+        (refuse_moving if third == "udot" else refuse_free)(state, name)
     kept = state.kept.get(name) or state.keep(name, np.empty(w.squares))
     stamps = state.stamps[2:] if third == "udot" else state.stamps[OF_FORCES]
     if kept.stamp != stamps:

@@ -9,6 +9,7 @@ from kido.kernels import matrix_entries as entries
 from kido.math.transform import as_numbers
 from kido.quantities.failures import singular
 from kido.quantities.quantity import ACCELERATIONS, POSITIONS, derived
+from kido.quantities.soft import refuse_free
 
 
 def changes(state, on_bodies, on_joints, prescribed=None):
@@ -20,6 +21,8 @@ def changes(state, on_bodies, on_joints, prescribed=None):
         prescribed: flags (dofs,) of coordinates that do not give way; None: none.
     """
     w = state.settled or state.settle()
+    if state.has_soft:
+        refuse_free(state, "velocity changes by impulses")
     out, by_link, tree = np.empty(w.dofs), state.wrenches_by_link(on_bodies), state.tree
     if prescribed is not None:
         tree.prescribed[:] = prescribed
@@ -43,7 +46,7 @@ def velocity_changes(state, joint_impulses=None, body_impulses=None):
         body_impulses: (bodies, 6) [angular; linear] impulses about the bodies' origins, world axes; None: none.
 
     Raises:
-        ModelError: the inertia seen by a coordinate is not positive.
+        ModelError: the inertia seen by a coordinate is not positive; points of a soft body are free.
     """
     if joint_impulses is None and body_impulses is None:
         on_bodies = {i: state.impulse_on(i) for i in state.impulses}
@@ -66,7 +69,7 @@ def velocity_changes(state, joint_impulses=None, body_impulses=None):
     return changes(state, on_bodies, on_joints)
 
 
-@derived(ACCELERATIONS, ("bodies", 6), is_property=True, unit="N m, N", frame="world axes")
+@derived(ACCELERATIONS, ("bodies", 6), is_property=True, unit="N m, N", frame="world axes", skins="held")
 def reaction_wrenches(state):
     """Wrench that each body's joint carries to it, about the body's origin.
 

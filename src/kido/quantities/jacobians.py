@@ -14,8 +14,9 @@ from kido.jit import kernel
 from kido.kernels import matrix_entries
 from kido.kernels.entries import OK
 from kido.kernels.jacobian import add_jacobian, add_jacobian_rate, clear, end_of, point_of, point_velocity
-from kido.kernels.placement import write_pose, write_poses
+from kido.kernels.placement import world_row, write_pose, write_poses
 from kido.kernels.states import PATH_COLUMNS, PATH_POSES, PATH_VELOCITIES, POSES
+from kido.math.so3 import cross
 from kido.quantities.quantity import (
     NODE,
     OF_POSITIONS,
@@ -40,6 +41,27 @@ def poses_core(t, d, c, X):
 @kernel
 def pose_core(t, d, path, X):
     write_pose(t, d, path.member, X)
+    return OK
+
+
+@kernel
+def pose_derivatives_core(t, d, path, out):
+    for k in range(out.shape[0]):
+        for r in range(4):
+            for s in range(4):
+                out[k, r, s] = 0.0
+    x0, x1, x2, px = world_row(t, d, path.member, 0)
+    y0, y1, y2, py = world_row(t, d, path.member, 1)
+    z0, z1, z2, pz = world_row(t, d, path.member, 2)
+    for n in range(path.body.shape[0]):
+        i = path.body[n]
+        for k in range(t.first_dof[i], t.first_dof[i + 1]):
+            w0, w1, w2 = d.H[k, 0], d.H[k, 1], d.H[k, 2]
+            a, b, c = cross(w0, w1, w2, px - d.p[i, 0], py - d.p[i, 1], pz - d.p[i, 2])
+            out[k, 0, 0], out[k, 1, 0], out[k, 2, 0] = cross(w0, w1, w2, x0, y0, z0)
+            out[k, 0, 1], out[k, 1, 1], out[k, 2, 1] = cross(w0, w1, w2, x1, y1, z1)
+            out[k, 0, 2], out[k, 1, 2], out[k, 2, 2] = cross(w0, w1, w2, x2, y2, z2)
+            out[k, 0, 3], out[k, 1, 3], out[k, 2, 3] = d.H[k, 3] + a, d.H[k, 4] + b, d.H[k, 5] + c
     return OK
 
 
@@ -77,6 +99,22 @@ world_transform = array(
     "world_transform", pose_core, PATH_POSES, (4, 4),
     "World transform of a node. Only what carries the node is evaluated; `world_transforms` gives all bodies at once.",
     of=NODE, finish="if offset is not None:\n    out = out @ offset", kept=False,
+)  # fmt: skip
+world_transform_derivatives = array(
+    "world_transform_derivatives", pose_derivatives_core, PATH_COLUMNS, ("dofs", 4, 4),
+    """dX/dq_k of the world transform X of a node, for each coordinate: dX/dt = sum of u_k dX/dq_k.
+
+    [[w x R, v], [0, 0]] with w and v the coordinate's column of the node's `jacobian`, and R its rotation. Along
+    velocities, as all derivatives are: of ball and free joints d/dh of R exp(h e_k) or X exp(h e_k).
+
+    Args:
+        node: a body, its name or its index, or a frame fixed to a body.
+
+    Raises:
+        ModelError: a node of another skeleton, or no node.
+    """,
+    of=NODE, finish="if offset is not None:\n    out = out @ offset", has_gravity=False,
+    source="RTQL8 tutorial, section 6.2",
 )  # fmt: skip
 jacobian = array(
     "jacobian", jacobian_core, PATH_COLUMNS, (6, "dofs"),

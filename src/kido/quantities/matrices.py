@@ -158,10 +158,11 @@ coriolis_matrix = array(
     Christoffel symbols: C_ij = sum_k (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) u_k / 2.
     """,
     of=BODIES, equation="C u = coriolis_forces", has_gravity=False, subgraph=True,
+    skins="held",
 )  # fmt: skip
 
 
-@derived(VELOCITIES, SQUARE, is_property=True, equation="C + C^T")
+@derived(VELOCITIES, SQUARE, is_property=True, equation="C + C^T", skins="held")
 def mass_matrix_derivative(state):
     """dM/dt along the velocities."""
     C = state.coriolis_matrix
@@ -172,6 +173,7 @@ coriolis_forces = array(
     "coriolis_forces", coriolis_forces_core, MOTION, ("dofs",),
     "C(q, u) u: joint forces that hold accelerations at zero, without gravity.",
     of=BODIES, unit=FORCE, group="share", subgraph=True,
+    skins="held",
 )  # fmt: skip
 gravity_forces = array(
     "gravity_forces", gravity_core, COLUMNS_OF_MOTION, ("dofs",),
@@ -181,6 +183,7 @@ coriolis_and_gravity_forces = array(
     "coriolis_and_gravity_forces", bias_core, MOTION, ("dofs",),
     "C(q, u) u + g(q), the bias of the equation of motion.",
     of=BODIES, equation="M udot + bias = T + J^T f_ext", unit=FORCE, group="share", subgraph=True,
+    skins="held",
 )  # fmt: skip
 
 # Other forces ------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from kido.kernels import derivative_entries as entries
 from kido.math.transform import as_flag
 from kido.quantities.failures import massless
 from kido.quantities.quantity import ACCELERATIONS, POINT_ALONE, POSITIONS, VELOCITIES, fused
+from kido.reprs import brief
 
 Array = NDArray[np.float64]
 new = tuple.__new__  # of a named tuple: in a third of the time that its own constructor takes
@@ -36,6 +37,8 @@ class VelocityDerivatives(NamedTuple):
     dq: Array
     du: Array
 
+    __repr__ = brief
+
 
 class AccelerationDerivatives(NamedTuple):
     """Derivatives of a point's [angular; linear] acceleration, each (6, dofs); dudot is its Jacobian."""
@@ -43,6 +46,8 @@ class AccelerationDerivatives(NamedTuple):
     dq: Array
     du: Array
     dudot: Array
+
+    __repr__ = brief
 
 
 class CentroidalDerivatives(NamedTuple):
@@ -55,6 +60,8 @@ class CentroidalDerivatives(NamedTuple):
     rate_dq: Array
     rate_du: Array
     rate_dudot: Array
+
+    __repr__ = brief
 
 
 def classic(spatial: bool, name: str) -> int:
@@ -116,4 +123,5 @@ Raises:
     prepare=WORK, first="work", fail=massless,
     finish="out = new(CentroidalDerivatives, (out[0], out[1], out[2], out[3]))",
     scope={"new": new, "CentroidalDerivatives": CentroidalDerivatives}, result="CentroidalDerivatives",
+    skins="held",
 )  # fmt: skip

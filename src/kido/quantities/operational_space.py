@@ -164,7 +164,7 @@ def operational_space_velocity_product(state, nodes, offsets=None, rows="all"):
     return _node_accelerations(state, nodes, offsets, rows, None, False)
 
 
-@derived(VELOCITIES, ("rows",), equation="mu = Lambda (J M^-1 C - Jdot u)")
+@derived(VELOCITIES, ("rows",), equation="mu = Lambda (J M^-1 C - Jdot u)", skins="held")
 def operational_space_bias(state, nodes, offsets=None, rows="all", damping=0.0, prescribed=None):
     """mu of F = Lambda xdd + mu: what holds the nodes against gravity and velocities.
 

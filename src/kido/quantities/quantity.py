@@ -22,6 +22,7 @@ import numpy as np
 from kido.jit import REFUSALS, Struct
 from kido.kernels import states
 from kido.kernels.entries import REFUSED
+from kido.quantities.soft import refuse_free, refuse_moving
 from kido.tree.schema import TREE
 from kido.tree.workspace import MEMBERS, PATH, SUBSET
 
@@ -140,6 +141,7 @@ class Quantity:
             (rows and columns of its coordinates) or "columns" (of its coordinates, the default for Jacobians of a
             node); empty where groups have none.
         subgraph: whether subgraphs have it, as that of their model; by default, if coordinates may be prescribed.
+        skins: "held" if its current value is known only while no point of a soft skin moves, and refused else.
     """
 
     name: str
@@ -158,6 +160,7 @@ class Quantity:
     has_gravity: bool = True
     group: str = ""
     subgraph: bool = False
+    skins: str = ""
 
     def __post_init__(self) -> None:
         if self.names[:1] == ["node"] and len(self.shape) == 2 and self.shape[1] == "dofs":
@@ -218,6 +221,10 @@ def _function(name: str, signature: str, body: str, scope: dict[str, Any]) -> Ca
 def _registered(row: Quantity, scope: dict[str, Any], current: str, given: str, arguments: Arguments) -> Any:
     """Make the calls of a row from their bodies, and register it."""
     more = f", {arguments.signature}" if arguments.signature else ""
+    if row.skins:
+        check = "state = of.current_state\nif state.settled is None:\n    state.compiled()\n    if state.has_soft:\n"
+        check += f'        refuse_moving(state, "{row.name}")'
+        current, scope = current.replace("state = of.current_state", check), scope | {"refuse_moving": refuse_moving}
     row.current = _function(row.name, f"of{more}", current, dict(scope))
     parts = ", ".join(f"{part}=None" for part in row.needs)
     optional = "".join(f", {p if '=' in p else p + '=None'}" for p in more.split(", ")[1:])
@@ -344,9 +351,14 @@ def number(
     *,
     of: Arguments = BODIES,
     soft: Any = None,
+    moves: bool = True,
     **facts: Any,
 ) -> Any:
-    """Declare a quantity by a core (t, d, c) that returns a number; arguments as for `array`."""
+    """Declare a quantity by a core (t, d, c) that returns a number; arguments as for `array`.
+
+    Args:
+        moves: whether points of soft skins add to it by their motion, which a state that is given has none of.
+    """
     current, given = states.number_entries(core, needs, of.struct)
     parts = _OF[needs.vectors - 1]
     names = {"CURRENT": current, "GIVEN": given, "REFUSALS": REFUSALS, "soft": soft, "ORIGIN": ORIGIN}
@@ -375,6 +387,10 @@ except REFUSALS:
 if value != value:
     value = of.current_state.repeat(GIVEN, ({of.first},), (), {", ".join(f"{p}={p}" for p in parts)})
 return value"""
+    if soft and not moves:
+        pure = pure.replace(
+            "return value", "state = of.current_state\nreturn value + soft(state, bodies) if state.has_soft else value"
+        )
     row = Quantity(name, doc, parts, of.signature, (), is_property=True, **{"result": "float", **facts})
     return _registered(row, names, held, pure, of)
 
@@ -513,14 +529,34 @@ def verb(
     first: str = "",
     finish: str = "",
     fail: Any = None,
+    skins: str = "",
 ) -> Any:
-    """A method that is pure by name: an entry (tree, data, *first, *state, out) at a state that is always given."""
+    """A method that is pure by name: an entry (tree, data, *first, *state, out) at a state that is always given.
+
+    Args:
+        skins: "frozen" if it is refused while points of a soft skin are free.
+    """
     names = {"GIVEN": entry, "empty": np.empty, "REFUSALS": REFUSALS, "REFUSED": REFUSED, "fail": fail}
     failing = "fail(state, status)" if fail else "pass"
     text = pure_text(first, parts, f"empty({room})", prepare, failing, finish)
+    if skins:  # skeletons with skins are never ready
+        text = text.replace("of.current_state.prepare()", f'frozen(of.current_state, "{name}")')
+        names["frozen"] = frozen
     function = _function(name, f"of, {', '.join(parts)}", text, names)
     function.__doc__ = inspect.cleandoc(doc)
     return function
+
+
+def frozen(state: Any, what: str) -> Any:
+    """What calls that are given a state work with, of a skeleton all of whose skins are frozen, if it has any.
+
+    Raises:
+        ModelError: points of a soft body are free.
+    """
+    made = state.prepare()
+    if state.has_soft:
+        refuse_free(state, what)
+    return made
 
 
 def _room(shape: tuple[Any, ...]) -> str:

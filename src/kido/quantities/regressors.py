@@ -33,10 +33,12 @@ inverse_dynamics_regressor = array(
     "Y of inverse dynamics; with zero velocities and accelerations that of `gravity_forces`.",
     of=OF_MEMBERS, is_property=False, equation="M udot + C(q, u) u + g(q) = Y pi",
     source="Atkeson, An, Hollerbach (1986)",
+    skins="held",
 )  # fmt: skip
 energy_regressors = array(
     "energy_regressors", energy_core, VELOCITIES, (2, "10 bodies"),
     "K and U (10 bodies,) of the kinetic energy and of the potential energy of gravity.",
     of=OF_MEMBERS, is_property=False, equation="kinetic energy = K . pi, potential energy = U . pi",
     finish="out = out[0], out[1]", result="tuple[Array, Array]",
+    skins="held",
 )  # fmt: skip

@@ -1,7 +1,9 @@
-"""What points that moved from their places at rest change of a skeleton's whole: energies, momentum, centre of mass.
+"""What moving points of soft skins add to a skeleton's energies and momentum, and what they leave unknown.
 
-The arrays of a skeleton take skins as rigid in their places at rest. What is true of the points is added here, from
-the difference of each point and its place at rest, so that a skin at rest adds exactly zero.
+The arrays of a skeleton have the points of skins where they are, held there (`kido.skeleton.state.held_skins`): that is
+exact for all that depends on positions alone. What their velocities in the body add to momentum, energy and the
+velocity of the centre of mass is added here. How they accelerate, only a world finds: what would need that is refused.
+States beside the current one, and calls with a state as argument, hold the points where they are.
 """
 
 from __future__ import annotations
@@ -17,100 +19,110 @@ Array = NDArray[np.float64]
 
 
 def soft_among(state: Any, bodies: Any) -> list[Any]:
-    """Soft bodies among the chosen bodies (None: all) whose points are not all at rest in their places."""
+    """Soft bodies among the chosen bodies (None: all)."""
     key = state.indices_of(bodies)
     soft = state.skeleton.soft_bodies
-    chosen = soft if key is None else [b for b in soft if b.index in key]
-    return [b for b in chosen if b.skin.q.any() or b.skin.qd.any()]
+    return soft if key is None else [b for b in soft if b.index in key]
 
 
-def com(state: Any, bodies: Any) -> Any:
-    """What they add to the centre of mass [m]."""
-    soft = soft_among(state, bodies)
-    return mass_moment_share(soft) / state.mass_of(bodies) if soft else 0.0
+def moving_among(state: Any, bodies: Any) -> list[Any]:
+    """Those of them whose points move in the current state; other states hold them."""
+    if state.skeleton.current_state is not state:
+        return []
+    return [b for b in soft_among(state, bodies) if b.skin.qd.any()]
 
 
 def com_velocity(state: Any, bodies: Any) -> Any:
-    """What they add to its velocity [m/s]."""
-    soft = soft_among(state, bodies)
-    return momentum_share(soft)[3:] / state.mass_of(bodies) if soft else 0.0
+    """What they add to the velocity of the centre of mass [m/s]."""
+    moving = moving_among(state, bodies)
+    return momentum_share(moving)[3:] / state.mass_of(bodies) if moving else 0.0
 
 
 def momentum(state: Any, bodies: Any, about: Any) -> Any:
     """What they add to the momentum about a point of the world."""
-    soft = soft_among(state, bodies)
-    return momentum_share(soft, np.array(about)) if soft else 0.0
-
-
-def kinetic_energy(state: Any, bodies: Any) -> float:
-    """What they add to the kinetic energy [J]."""
-    return kinetic_energy_share(soft_among(state, bodies))
-
-
-def potential_energy(state: Any, bodies: Any) -> float:
-    """What they add to the potential energy [J]."""
-    return potential_energy_share(state.skeleton, soft_among(state, bodies))
-
-
-def mass_moment_share(bodies: list[Any]) -> Array:
-    """Sum of m (x - x_rest), world axes [kg m]."""
-    total = np.zeros(3)
-    for body in bodies:
-        total += body.world_transform[:3, :3] @ (body.skin.masses @ body.skin.q)
-    return total
-
-
-def _velocities(body: Any) -> tuple[Array, Array, Array, Array]:
-    """Places and velocities of points, and of their places at rest, in the world."""
-    X, V = body.world_transform, body.spatial_velocity
-    R = X[:3, :3]
-    rest = body.skin.rest @ R.T
-    moved = body.skin.q @ R.T
-    held = V[3:] + np.cross(V[:3], rest)
-    return X[:3, 3] + rest + moved, held + np.cross(V[:3], moved) + body.skin.qd @ R.T, X[:3, 3] + rest, held
+    moving = moving_among(state, bodies)
+    return momentum_share(moving, np.array(about)) if moving else 0.0
 
 
 def momentum_share(bodies: list[Any], about: Any = (0.0, 0.0, 0.0)) -> Array:
     """What the points' own motion adds to [angular about a point of the world; linear] momentum."""
     total = np.zeros(6)
     for body in bodies:
-        m = body.skin.masses
-        x, v, x_rest, v_rest = _velocities(body)
-        total[:3] += m @ (np.cross(x - about, v) - np.cross(x_rest - about, v_rest))
-        total[3:] += m @ (v - v_rest)
+        x, _, v = _motion(body)
+        p = body.skin.masses[:, None] * v
+        total[:3] += np.cross(x - about, p).sum(axis=0)
+        total[3:] += p.sum(axis=0)
     return total
 
 
-def kinetic_energy_share(bodies: list[Any]) -> float:
+def kinetic_energy(state: Any, bodies: Any) -> float:
     """What it adds to the kinetic energy [J]."""
     total = 0.0
-    for body in bodies:
-        _, v, _, v_rest = _velocities(body)
-        total += 0.5 * float(body.skin.masses @ ((v - v_rest) * (v + v_rest)).sum(axis=1))
+    for body in moving_among(state, bodies):
+        _, held, v = _motion(body)
+        total += 0.5 * float(body.skin.masses @ (v * (v + 2.0 * held)).sum(axis=1))
     return total
 
 
-def potential_energy_share(skeleton: Any, bodies: list[Any]) -> float:
-    """Energy of the skins' springs, and gravity's of the points' displacements [J]."""
-    total = 0.0
-    for body in bodies:
-        total += body.elastic_energy
-        if body.gravity:
-            total -= float(skeleton.gravity @ mass_moment_share([body]))
-    return total
+def elastic_energy(state: Any, bodies: Any) -> float:
+    """Energy of the skins' springs, part of the potential energy [J]."""
+    return sum(body.elastic_energy for body in soft_among(state, bodies))
+
+
+def _motion(body: Any) -> tuple[Array, Array, Array]:
+    """Places of points in the world; velocities that they would have held there, and in the body, world axes."""
+    X, V = body.world_transform, body.spatial_velocity
+    arms = (body.skin.rest + body.skin.q) @ X[:3, :3].T
+    return X[:3, 3] + arms, V[3:] + np.cross(V[:3], arms), body.skin.qd @ X[:3, :3].T
+
+
+# What is refused ---------------------------------------------------------------------------------------------
+
+
+def refuse_moving(state: Any, what: str) -> None:
+    """Refuse what the velocities of points have a part in.
+
+    Raises:
+        ModelError: points move in the current state; names their bodies.
+    """
+    moving = moving_among(state, None)
+    if moving:
+        raise ModelError(
+            f"skeleton {state.name!r}: {what}: points of soft bodies move ({_names(moving)}), and their part in it is "
+            "not known; a World moves them, freeze() holds them, and so does a state that is given or made beside the "
+            "current one (new_state)"
+        )
+
+
+def refuse_free(state: Any, what: str) -> None:
+    """Refuse what the accelerations of points have a part in.
+
+    Raises:
+        ModelError: points of a soft body are free; names the bodies.
+    """
+    free = [b for b in state.skeleton.soft_bodies if not b.skin.frozen.all()]
+    if free:
+        raise ModelError(
+            f"skeleton {state.name!r}: {what}: soft bodies have points that are free to move ({_names(free)}), which a "
+            "World alone takes along: add the skeleton to one, or freeze() the points"
+        )
 
 
 def refuse_acceleration(state: Any, bodies: Any) -> float:
     """Nothing, or it refuses: accelerations of points are not known.
 
     Raises:
-        ModelError: points of a chosen body are not at rest in their places.
+        ModelError: points of a chosen body are free, and not at rest in their places.
     """
-    moved = soft_among(state, bodies)
-    if moved:
-        names = ", ".join(repr(b.name) for b in moved)
+    soft = soft_among(state, bodies)
+    away = [b for b in soft if not b.skin.frozen.all() and (b.skin.q.any() or b.skin.qd.any())]
+    if away:
         raise ModelError(
-            f"skeleton {state.name!r}: com_acceleration is not known for soft bodies whose points move ({names}); "
-            "use the change of com_velocity, or bodies without them"
+            f"skeleton {state.name!r}: com_acceleration is not known for soft bodies whose points move "
+            f"({_names(away)}); use the change of com_velocity, or bodies without them"
         )
     return 0.0
+
+
+def _names(bodies: list[Any]) -> str:
+    return ", ".join(repr(body.name) for body in bodies)

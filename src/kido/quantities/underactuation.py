@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import cho_factor, cho_solve
 
 from kido.errors import ModelError, StateError
 from kido.joints import ActuatorType
 from kido.math.transform import as_numbers, number_or_nan
 from kido.quantities.quantity import VELOCITIES, derived
+from kido.reprs import brief
 
 Array = NDArray[np.float64]
 # Share of the largest singular value below which passive coordinates are not coupled to active ones.
@@ -47,6 +48,8 @@ class ActivePassiveSplit:
     h_a: Array
     h_p: Array
 
+    __repr__ = brief
+
     def _given(self, value: ArrayLike | None, size: int, what: str) -> Array:
         if value is None:
             return np.zeros(size)
@@ -63,7 +66,7 @@ class ActivePassiveSplit:
         if not len(self.passive):
             return np.zeros_like(b)
         try:
-            return np.asarray(cho_solve(cho_factor(self.M_pp), b))
+            return np.asarray(scipy.linalg.cho_solve(scipy.linalg.cho_factor(self.M_pp), b))
         except np.linalg.LinAlgError:
             raise ModelError("active-passive split: the mass matrix of the passive coordinates is singular") from None
 
@@ -168,7 +171,7 @@ class ActivePassiveSplit:
         return self.collocated_forces(ua, passive_forces)
 
 
-@derived(VELOCITIES, (), result="ActivePassiveSplit")
+@derived(VELOCITIES, (), result="ActivePassiveSplit", skins="held")
 def active_passive_split(state, active=None):
     """The equations of motion, by active and passive coordinates.
 

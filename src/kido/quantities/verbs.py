@@ -20,7 +20,7 @@ from kido.quantities.derivatives import (
     inverse_dynamics_derivatives,
 )
 from kido.quantities.failures import singular
-from kido.quantities.quantity import ACCELERATIONS, FORCES, POSITIONS, verb
+from kido.quantities.quantity import ACCELERATIONS, FORCES, POSITIONS, frozen, verb
 
 Array = NDArray[np.float64]
 
@@ -38,8 +38,9 @@ forward_dynamics = verb(
 
     Raises:
         ModelError: the inertia seen by a coordinate is not positive.
+        ModelError: points of a soft body are free.
     """,
-    fail=singular,
+    fail=singular, skins="frozen",
 )  # fmt: skip
 position_differences = verb(
     "position_differences", manifold.position_differences, ("positions", "from_positions"), "w.dofs",
@@ -87,11 +88,12 @@ def hybrid_dynamics(
         (accelerations, forces), all of them (dofs,): M udot + C(q, u) = T.
 
     Raises:
-        ModelError: the inertia seen by a coordinate that is not prescribed is not positive.
+        ModelError: the inertia seen by a coordinate that is not prescribed is not positive; points of a soft body are
+            free.
         NameLookupError: there is no such coordinate.
     """
     state = of.current_state
-    w = of.ready or state.prepare()
+    w = of.ready or frozen(state, "hybrid_dynamics")
     flags = np.zeros(w.dofs)
     flags[state.dof_indices(prescribed)] = 1.0
     udot, tau = np.empty(w.dofs), np.empty(w.dofs)

@@ -14,6 +14,7 @@ from kido.recording import layout
 from kido.recording.codec import Encoded, RecordingError, decode
 from kido.recording.tables import TableReader
 from kido.recording.world_description import body_names, shape_names, world_from_dict
+from kido.reprs import brief
 from kido.simulation import World
 
 Array = NDArray[np.float64]
@@ -31,12 +32,16 @@ class FrameContacts(NamedTuple):
     shape_a: list[str]
     shape_b: list[str]
 
+    __repr__ = brief
+
 
 class FrameExternal(NamedTuple):
     """External forces of one frame: body names and [torque; force] about their origins, world axes (n, 6)."""
 
     bodies: list[str]
     wrenches: Array
+
+    __repr__ = brief
 
 
 class RecordingFile:

@@ -95,9 +95,8 @@ def keep_bits(owner: Any, field: str, value: Any) -> None:
 def _set_actuators(joint: Joint, data: dict[str, Any]) -> None:
     if "actuators" not in data:  # written before joints had actuators: mimics were kept and did nothing
         return
-    for dof, mimic, actuator in zip(joint.dofs, data["mimics"], data["actuators"], strict=True):
-        dof.mimic = None if mimic is None else Mimic(**mimic)
-        dof.actuator_type = actuator
+    joint.mimics = [None if mimic is None else Mimic(**mimic) for mimic in data["mimics"]]
+    joint.actuator_types = data["actuators"]
     joint.enforce_velocity_limits = data["enforce_velocity_limits"]
 
 

@@ -20,6 +20,7 @@ from kido.recording.world_description import world_to_dict
 from kido.simulation import World
 from kido.simulation.soft_bodies import SoftBodies
 from kido.tree import TREE
+from kido.turns import Turn, in_turn
 
 Signal = Callable[[World], Any]
 
@@ -117,6 +118,11 @@ class Recorder:
         }
 
     @property
+    def turn(self) -> Turn:
+        """Whose turn it is to write: that of the world."""
+        return self.world.turn
+
+    @property
     def path(self) -> str:
         """The file being written."""
         return str(self._writer.path)
@@ -133,6 +139,7 @@ class Recorder:
 
     # While it runs ---------------------------------------------------------------------------------------
 
+    @in_turn
     def event(self, text: str, kind: str = "user") -> None:
         """Note something at the present time.
 
@@ -144,11 +151,13 @@ class Recorder:
         blob = encode({"kind": str(kind), "text": str(text)})
         self._add_blob("events", (self.world.num_steps, self.world.time), blob)
 
+    @in_turn
     def checkpoint(self) -> None:
         """Keep the complete state of the present frame, from which `Recording.resume` starts quickly."""
         self._last_frame()
         self._checkpoint()
 
+    @in_turn
     def flush(self) -> None:
         """Write what is buffered now."""
         self._writer.flush()
@@ -272,6 +281,7 @@ class Recorder:
         if self.world.num_steps != self._last_step:
             self._frame(self._read_signals(), self.world.engine.last_commands())
 
+    @in_turn
     def close(self, reason: str = "recording ended") -> None:
         """Record the present state, write everything and close the file; may be called again.
 

@@ -16,6 +16,7 @@ from kido.recording.codec import RecordingError
 from kido.recording.description import skeleton_from_dict
 from kido.recording.file import RecordingFile
 from kido.recording.world_description import dof_names, dofs_of, world_from_dict
+from kido.reprs import brief
 from kido.simulation import World
 
 Array = NDArray[np.float64]
@@ -37,6 +38,8 @@ class Energies(NamedTuple):
     potential: Array
     total: Array
 
+    __repr__ = brief
+
 
 class SkeletonRecording(NamedTuple):
     """One skeleton over all frames (T, dofs); NaN where it was not in the world."""
@@ -46,6 +49,8 @@ class SkeletonRecording(NamedTuple):
     positions: Array
     velocities: Array
     commands: Array
+
+    __repr__ = brief
 
 
 class Motion(NamedTuple):
@@ -63,6 +68,8 @@ class Motion(NamedTuple):
     names: list[str]
     contacts: list[tuple[Array, Array]]
 
+    __repr__ = brief
+
 
 class RecordedFrame(NamedTuple):
     """One frame on its way through `Recording.play`."""
@@ -72,6 +79,8 @@ class RecordedFrame(NamedTuple):
     step: int
     positions: Array
     velocities: Array
+
+    __repr__ = brief
 
 
 class Recording(RecordingFile):

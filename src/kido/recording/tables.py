@@ -278,7 +278,7 @@ def check_writable(path: str | os.PathLike[str], overwrite: bool) -> None:
         raise RecordingError(f"{path}: cannot be written: directory {parent} does not exist")
     if path.exists():
         if not overwrite:
-            raise RecordingError(f"{path}: exists already; choose another name or ask to overwrite it")
+            raise RecordingError(f"{path}: exists already; choose another name, or replace it with overwrite=True")
         if not path.is_file():
             raise RecordingError(f"{path}: cannot be written: not a regular file")
         if not os.access(path, os.W_OK):

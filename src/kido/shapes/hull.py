@@ -7,11 +7,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
+import scipy
 
 from kido.errors import ShapeError
 from kido.libraries import library
-from kido.shapes.shape import ArrayShape, checked_mass
+from kido.shapes.shape import LARGEST, SMALLEST, ArrayShape, checked_mass
 
 FLAT = 1e-9  # a point cloud thinner than this fraction of its size is flat
 THICKNESS = 1e-4  # thickness given to a flat hull, as a fraction of its size
@@ -58,11 +58,16 @@ def convex_hull(points: np.ndarray, what: str = "mesh") -> Hull:
     A flat cloud becomes a plate of a thickness of 1e-4 of its size, so that it has an inside.
 
     Raises:
-        ShapeError: the points lie on one line, or are fewer than three.
+        ShapeError: the points lie on one line, are fewer than three, or spread over less than 1e-60 m or more than
+            1e60 m, where volumes are no numbers.
     """
     points = np.unique(np.asarray(points, dtype=float), axis=0)
+    if not len(points) or not (np.abs(points) < LARGEST).all():
+        raise ShapeError(f"{what}: {len(points)} distinct vertices; expected three within {LARGEST:g} m")
     centre = points.mean(axis=0)
     size = float(np.linalg.norm(np.ptp(points, axis=0)))
+    if 0.0 < size < SMALLEST:
+        raise ShapeError(f"{what}: its size is {size:g} m; expected at least {SMALLEST:g} m")
     spread = np.linalg.svd(points - centre, full_matrices=len(points) < 3)
     thickness = np.ptp((points - centre) @ spread[2].T, axis=0)
     if len(points) < 3 or thickness[1] <= FLAT * size:
@@ -71,8 +76,8 @@ def convex_hull(points: np.ndarray, what: str = "mesh") -> Hull:
         shift = 0.5 * THICKNESS * size * spread[2][2]
         points = np.concatenate([points - shift, points + shift])
     try:
-        found = ConvexHull(points)
-    except QhullError as error:
+        found = scipy.spatial.ConvexHull(points)
+    except scipy.spatial.QhullError as error:
         raise ShapeError(f"{what}: no convex hull: {str(error).splitlines()[0]}") from None
     used = np.sort(found.vertices)
     number = np.full(len(points), -1)

@@ -10,6 +10,7 @@ import numpy as np
 
 from kido.errors import ShapeError
 from kido.shapes.hull import Hull, Solid, convex_hull, convex_pieces, second_moments
+from kido.shapes.shape import LARGEST
 
 COLLIDE_AS = ("hull", "box", "sphere", "triangles", "decomposition")
 
@@ -53,6 +54,8 @@ class Mesh(Solid):
             )
         if not np.isfinite(vertices).all():
             raise ShapeError(f"{name}: vertex {int(np.argmin(np.isfinite(vertices).all(1)))} is not finite")
+        if (np.abs(vertices) > LARGEST).any():
+            raise ShapeError(f"{name}: a vertex is at {np.abs(vertices).max():g} m; expected at most {LARGEST:g} m")
         if faces.min() < 0 or faces.max() >= len(vertices):
             raise ShapeError(
                 f"{name}: faces name vertices {faces.min()} to {faces.max()}; expected 0 to {len(vertices) - 1}"

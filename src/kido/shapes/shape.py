@@ -73,14 +73,17 @@ class ArrayShape(Shape):
         return type(self), tuple(getattr(self, field.name) for field in fields(arguments))
 
 
+SMALLEST, LARGEST = 1e-60, 1e60  # [m] fifth powers of these are numbers
+
+
 def length(shape: str, name: str, value: Any) -> float:
     """`value` as a positive finite float; ShapeError otherwise."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise ShapeError(f"{shape}: {name} is {value!r}; expected a positive number") from None
-    if not (number > 0.0 and math.isfinite(number)):
-        raise ShapeError(f"{shape}: {name} is {value!r}; expected a positive finite number")
+    if not 0.0 < number <= LARGEST:
+        raise ShapeError(f"{shape}: {name} is {value!r}; expected a positive finite number, at most {LARGEST:g}")
     return number
 
 
@@ -98,8 +101,8 @@ def vector(shape: str, name: str, value: Any) -> tuple[float, float, float]:
 def lengths(shape: str, name: str, value: Any) -> tuple[float, float, float]:
     """`value` as three positive finite floats; ShapeError otherwise."""
     numbers = vector(shape, name, value)
-    if min(numbers) <= 0.0:
-        raise ShapeError(f"{shape}: {name} is {value!r}; expected three positive numbers")
+    if not (min(numbers) > 0.0 and max(numbers) <= LARGEST):
+        raise ShapeError(f"{shape}: {name} is {value!r}; expected three positive numbers, at most {LARGEST:g}")
     return numbers
 
 
@@ -114,7 +117,7 @@ def finite_array(shape: str, name: str, value: Any, dims: int, last: int | None 
     """`value` as a read-only copy of finite floats with `dims` axes, `last` numbers along the last one.
 
     Raises:
-        ShapeError: it is empty, of another shape, or holds what is no finite number.
+        ShapeError: it is empty, of another shape, or holds what is no finite number of at most 1e60.
     """
     expected = "(n, 3)" if dims == 2 and last == 3 else f"an array with {dims} axes"
     try:
@@ -126,9 +129,11 @@ def finite_array(shape: str, name: str, value: Any, dims: int, last: int | None 
         raise ShapeError(f"{shape}: {name} are not an array of numbers; expected {expected}") from None
     if array.ndim != dims or (last is not None and array.shape[-1] != last) or array.size == 0:
         raise ShapeError(f"{shape}: {name} have shape {array.shape}; expected {expected}, not empty")
-    if not np.isfinite(array).all():
-        at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise ShapeError(f"{shape}: {name}[{', '.join(map(str, at))}] is {array[at]}; expected finite numbers")
+    possible = np.abs(array) <= LARGEST
+    if not possible.all():
+        at = tuple(int(i) for i in np.argwhere(~possible)[0])
+        where = f"{name}[{', '.join(map(str, at))}]"
+        raise ShapeError(f"{shape}: {where} is {array[at]}; expected finite numbers of at most {LARGEST:g}")
     array.setflags(write=False)
     return array
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -12,6 +13,7 @@ from kido.shapes.mesh import Mesh
 from kido.shapes.shape import length, lengths
 
 Array = np.ndarray
+MAX_POINTS = 100_000  # of a skin that is built here
 
 # Of each builder of a SoftMesh, what SKEL's element of the same name calls its arguments in order, and what they are
 # multiplied by to be written.
@@ -67,10 +69,11 @@ class SoftMesh(Mesh):
 
         Args:
             size: edge lengths (3,) [m].
-            points: points along each edge (3,), at least 2.
+            points: points along each edge (3,), at least 2; a skin has at most 100,000.
         """
         size = np.array(lengths("soft box", "size", size))
         n = np.array(_counts("soft box", "points", points, 3, 2))
+        _check_number("soft box", math.prod(n.tolist()) - math.prod((n - 2).tolist()))
         number: dict[tuple[int, ...], int] = {}
         faces: list[tuple[int, int, int]] = []
         edges: list[tuple[int, int]] = []
@@ -111,6 +114,7 @@ class SoftMesh(Mesh):
         (slices,), (stacks,) = (
             _counts("soft ellipsoid", "slices", slices, 1, 3), _counts("soft ellipsoid", "stacks", stacks, 1, 2)
         )  # fmt: skip
+        _check_number("soft ellipsoid", slices * (stacks - 1) + 2)
         angle = np.pi * np.arange(1, stacks) / stacks
         profile = np.column_stack([np.sin(angle), np.cos(angle)])
         built = ("ellipsoid", radii.tolist(), slices, stacks)
@@ -136,6 +140,7 @@ class SoftMesh(Mesh):
         (stacks,), (rings,) = (
             _counts("soft cylinder", "stacks", stacks, 1, 1), _counts("soft cylinder", "rings", rings, 1, 1)
         )  # fmt: skip
+        _check_number("soft cylinder", slices * (stacks + 2 * rings - 1) + 2)
         top = [(radius * k / rings, 0.5 * height) for k in range(1, rings)]
         side = [(radius, height * (0.5 - k / stacks)) for k in range(stacks + 1)]
         bottom = [(r, -z) for r, z in reversed(top)]
@@ -185,6 +190,12 @@ def _counts(shape: str, name: str, value: Any, size: int, least: int) -> tuple[i
         numbers = np.array(value, dtype=float).reshape(-1)
     except (TypeError, ValueError):
         numbers = np.zeros(0)
-    if numbers.shape != (size,) or not (numbers == np.floor(numbers)).all() or not (numbers >= least).all():
+    whole = numbers.shape == (size,) and np.isfinite(numbers).all() and (numbers == np.floor(numbers)).all()
+    if not whole or not (numbers >= least).all():
         raise ShapeError(f"{shape}: {name} is {value!r}; expected {size} whole numbers, each at least {least}")
     return tuple(int(n) for n in numbers)
+
+
+def _check_number(shape: str, points: int) -> None:
+    if points > MAX_POINTS:
+        raise ShapeError(f"{shape}: it would have {points} points; expected at most {MAX_POINTS}")

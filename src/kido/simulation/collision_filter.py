@@ -11,6 +11,7 @@ from kido.errors import ModelError
 from kido.math.transform import takes
 from kido.simulation.owner import Owner
 from kido.skeleton import BodyNode
+from kido.turns import Turn, in_turn
 
 if TYPE_CHECKING:
     from kido.skeleton import BodyNode, Skeleton
@@ -115,6 +116,12 @@ class CollisionFilter:
         self._parted: set[BodyNode] = set()  # bodies kept as links of their own because of a filter
         self._callback: Allows | None = None
 
+    @property
+    def turn(self) -> Turn:
+        """Whose turn it is to change it: that of the world."""
+        return self._world.turn
+
+    @in_turn
     def add(self, body_a: BodyNode, body_b: BodyNode, reason: str = BY_USER) -> None:
         """Give a pair a reason not to collide; nothing changes if it has it already.
 
@@ -134,6 +141,7 @@ class CollisionFilter:
             have.add(reason)
             self._changed()
 
+    @in_turn
     def remove(self, body_a: BodyNode, body_b: BodyNode, reason: str = BY_USER) -> None:
         """Take a reason off a pair; nothing changes if it has not got it. Without reasons the pair collides.
 
@@ -151,6 +159,7 @@ class CollisionFilter:
             self.lifted.add(pair)
             self._changed()
 
+    @in_turn
     def remove_all(self, reason: str = BY_USER) -> None:
         """Take a reason that users give off all pairs."""
         kept = {pair: have - {reason} for pair, have in self._reasons.items()}
@@ -159,6 +168,7 @@ class CollisionFilter:
             self._reasons = kept
             self._changed()
 
+    @in_turn
     def reasons(self, body_a: BodyNode, body_b: BodyNode) -> frozenset[str]:
         """Why two bodies do not collide; empty if they do."""
         pair = self._pair(body_a, body_b)
@@ -206,6 +216,7 @@ class CollisionFilter:
         return self._callback
 
     @callback.setter
+    @in_turn
     def callback(self, value: Allows | None) -> None:
         if value is not None and not (callable(value) and takes(value, 2)):
             raise ModelError(f"{self._label()}: callback: expected a function of two bodies, got {value!r}")

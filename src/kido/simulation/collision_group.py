@@ -10,6 +10,7 @@ import numpy as np
 from kido.collision import CollisionGroup
 from kido.collision.group import Member
 from kido.simulation.owner import Owner
+from kido.turns import Turn
 
 
 class WorldGroup(CollisionGroup):
@@ -18,6 +19,11 @@ class WorldGroup(CollisionGroup):
     def __init__(self, world: Owner):
         super().__init__(world.collision_detector)
         self._world = world
+
+    @property
+    def turn(self) -> Turn:
+        """That of the world."""
+        return self._world.turn
 
     def _members(self) -> list[Member]:
         own = [Member.of_node(node) for node in self._world.engine.nodes]

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from kido.constraints.closure import OPEN_TOLERANCE
 from kido.constraints.constraint import Constraint
 from kido.constraints.from_loop import constraints_of_loop, lost_in_loop
 from kido.errors import ModelError
+from kido.reprs import brief
 from kido.simulation.owner import Owner
 from kido.skeleton import BodyNode, Skeleton
 
 if TYPE_CHECKING:
     from kido.skeleton import LoopJoint
 
+C = TypeVar("C", bound=Constraint)
 MAX_LISTED = 6  # equations in a remark
 
 
@@ -45,6 +47,8 @@ class ConstraintReport:
     velocity_error: float
     worst_velocity_error: float
     broken: list[str]
+
+    __repr__ = brief
 
 
 class ConstraintSet:
@@ -89,7 +93,7 @@ class ConstraintSet:
     def _closing(self) -> list[Constraint]:
         return [constraint for made in self._of_loops.values() for constraint in made]
 
-    def add(self, constraint: Constraint) -> Constraint:
+    def add(self, constraint: C) -> C:
         """See `World.add_constraint`."""
         world = self._world
         if not isinstance(constraint, Constraint):

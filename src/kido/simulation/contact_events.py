@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.jit import Struct, callback, floats, integer, integers, kernel, view
+from kido.reprs import brief
 from kido.simulation.feature import Feature
 from kido.simulation.world_struct import END, WORLD
 
@@ -166,6 +167,8 @@ class ContactEvent(NamedTuple):
     impulse: NDArray[np.float64]
     point: NDArray[np.float64]
     normal: NDArray[np.float64]
+
+    __repr__ = brief
 
 
 ContactListener = Callable[[ContactEvent], Any]

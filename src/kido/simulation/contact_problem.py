@@ -42,7 +42,7 @@ def list_joints(engine: Stepped, row_origins: ROW_ORIGINS) -> None:
     """Which coordinates may have rows in the contact problem."""
     t = engine.tree
     limits = (t.lower, -t.upper, t.velocity_lower, -t.velocity_upper)
-    rows = (t.coulomb > 0.0) | (t.actuator == ActuatorType.SERVO) | (t.actuator == ActuatorType.MIMIC)
+    rows = (t.coulomb > 0.0) | np.isin(t.actuator, (ActuatorType.SERVO, ActuatorType.MIMIC, ActuatorType.POSITION))
     found = np.flatnonzero(rows | np.any([limit > -np.inf for limit in limits], axis=0))
     row_origins.joint_dof[: len(found)] = found
     row_origins.num_joint_dofs = len(found)

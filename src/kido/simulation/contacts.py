@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.reprs import brief, counted
+
 if TYPE_CHECKING:
     from kido.skeleton import BodyNode, ShapeNode
 
@@ -28,6 +30,8 @@ class Contact(NamedTuple):
     gap: float
     force: NDArray[np.float64]
     torque: NDArray[np.float64] = _NO_TORQUE
+
+    __repr__ = brief
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +60,16 @@ class ContactSet:
 
     def __len__(self) -> int:
         return len(self.gaps)
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return "ContactSet(no contacts)"
+        pairs = len({(id(a), id(b)) for a, b in zip(self.shape_a, self.shape_b)})
+        deepest, strongest = -float(self.gaps.min()), float(np.linalg.norm(self.forces, axis=1).max())
+        return (
+            f"ContactSet({counted(len(self), 'contact')} of {counted(pairs, 'pair')} of shapes, "
+            f"penetration at most {deepest:.3g} m, force at most {strongest:.3g} N)"
+        )
 
     def __getitem__(self, k: int) -> Contact:
         return Contact(

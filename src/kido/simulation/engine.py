@@ -16,6 +16,7 @@ from kido.constraints.tree_newton import TREE_NEWTON
 from kido.errors import ModelError, StateError
 from kido.integrators import MoreauMidpoint, SemiImplicitEuler
 from kido.jit import prepare
+from kido.joints import ActuatorType
 from kido.kernels.regularized_tree import REGULARIZED
 from kido.kernels.responses import Responses
 from kido.simulation.collision_filter import filter_arrays, is_tested
@@ -92,6 +93,7 @@ class Engine:
         for feature in self.features:
             self.nodes, geometries = feature.shapes_of(self.nodes, geometries)
         self.undriven = np.zeros(0, np.int64)
+        self.momentary: np.ndarray | None = None  # coordinates whose commands end with a call of step; None: all
         self._read_actuators()
         self.surfaces = SurfaceTable(self.nodes, self.place, options.surface_handler)
         self.detector = options.detector.world_detector(
@@ -257,6 +259,8 @@ class Engine:
             followed_dofs(skeleton)
         self.tree.prescribed[:] = is_prescribed(self.tree.actuator)
         self.undriven = np.flatnonzero(~takes_force(self.tree.actuator))
+        placed = self.tree.actuator == ActuatorType.POSITION
+        self.momentary = np.flatnonzero(~placed) if placed.any() else None
 
     # Changes -----------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ Compiled steps are done in a row, with what they ask Python for, or undone where
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,7 +64,7 @@ class StagedMotion:
     """Runs an engine's steps by stages (`kido.simulation.step`)."""
 
     def __init__(self, engine: Engine):
-        self.engine = engine
+        self.engine, self.threads = engine, engine.feature(StepThreads)
 
     def memory(self) -> Any:
         """Nothing: a step needs no more than the state."""
@@ -71,13 +72,13 @@ class StagedMotion:
     def set_memory(self, numbers: Any) -> None:
         """Nothing."""
 
-    def run(self, number: int, time: float) -> None:
+    def run(self, number: int) -> None:
         """Do a number of steps."""
-        threads = self.engine.feature(StepThreads)
-        if not threads.teams:
+        teams = self.threads.teams
+        if not teams:
             self._run(number)
             return
-        with threads.teams[0].working():
+        with teams[0].working():
             self._run(number)
 
     def _run(self, number: int) -> None:
@@ -193,8 +194,11 @@ class Motion(Feature):
             self.runner.set_memory(state)
 
 
-def run(engine: Any, number: int, time: float) -> None:
-    """Do a number of steps of an engine from a time on [s], enlarging arrays as contacts need.
+def run(engine: Any, number: int, time: Callable[[], float]) -> None:
+    """Do a number of steps of an engine, enlarging arrays as contacts need.
+
+    Args:
+        time: gives the time at which they start [s], where that matters.
 
     Raises:
         ModelError: a coordinate has no inertia.
@@ -202,4 +206,8 @@ def run(engine: Any, number: int, time: float) -> None:
     """
     if engine.undriven.size:
         engine.data.tau[engine.undriven] = 0.0
-    engine.feature(Motion).runner.run(number, time)
+    runner = engine.feature(Motion).runner
+    if isinstance(runner, StagedMotion):
+        runner.run(number)
+    else:
+        runner.run(number, time())

@@ -22,6 +22,7 @@ from kido.math.transform import as_flag, as_vector, number_or_nan
 from kido.simulation.contact_surface import ContactSurfaceHandler
 from kido.solvers import DefaultSolver, IslandProblem, Solver, as_solver
 from kido.solvers.problem import DEFAULT_SETTINGS
+from kido.turns import Turn, in_turn
 
 WORLD_SETTINGS: dict[str, float] = {
     "erp": 0.2,  # share of a penetration that a step removes
@@ -142,6 +143,7 @@ class WorldOptions(ABC):
     name: str
     options: StepOptions
     version: int  # counts what may make results of skeletons old
+    turn: Turn
     _time_before: float
     _steps: int  # by engines of other structures
     _steps_before: int
@@ -163,6 +165,7 @@ class WorldOptions(ABC):
         return {"time_before": self._time_before, "steps": self.num_steps, "steps_before": self._steps_before}
 
     @clock.setter
+    @in_turn
     def clock(self, state: dict[str, Any]) -> None:
         if not isinstance(state, dict) or not {"time_before", "steps", "steps_before"} <= state.keys():
             raise StateError(f"world {self.name!r}: expected the numbers of a clock, got {state!r}")
@@ -179,6 +182,7 @@ class WorldOptions(ABC):
         return self.options.gravity.copy()
 
     @gravity.setter
+    @in_turn
     def gravity(self, value: ArrayLike) -> None:
         self.options.gravity[:] = as_vector(value, f"world {self.name!r}: gravity")
         self.version += 1
@@ -195,6 +199,7 @@ class WorldOptions(ABC):
         return self.options.time_step
 
     @time_step.setter
+    @in_turn
     def time_step(self, value: float) -> None:
         value = checked_time_step(value, self.name)
         self._time_before, self._steps_before = self.time, self.num_steps
@@ -213,6 +218,7 @@ class WorldOptions(ABC):
         return self.options.integrator
 
     @integrator.setter
+    @in_turn
     def integrator(self, value: Integrator) -> None:
         if not isinstance(value, Integrator):
             raise ModelError(
@@ -238,6 +244,7 @@ class WorldOptions(ABC):
         return self.options.solver
 
     @solver.setter
+    @in_turn
     def solver(self, value: Solver | Callable[[IslandProblem], Any]) -> None:
         self.options.solver = as_solver(value)
         self.options_changed("solver")
@@ -253,6 +260,7 @@ class WorldOptions(ABC):
         return self.options.detector
 
     @collision_detector.setter
+    @in_turn
     def collision_detector(self, value: CollisionDetector | str) -> None:
         self.options.detector = as_detector(value)
         self.options_changed("detector")
@@ -267,6 +275,7 @@ class WorldOptions(ABC):
         return self.options.continuous
 
     @continuous_detection.setter
+    @in_turn
     def continuous_detection(self, value: bool) -> None:
         self.options.continuous = as_flag(value, f"world {self.name!r}: continuous_detection")
         self.options_changed("continuous")
@@ -277,6 +286,7 @@ class WorldOptions(ABC):
         return self.options.surface_handler
 
     @contact_surface_handler.setter
+    @in_turn
     def contact_surface_handler(self, value: ContactSurfaceHandler) -> None:
         if not isinstance(value, ContactSurfaceHandler):
             raise ModelError(
@@ -340,6 +350,7 @@ class WorldOptions(ABC):
         return self.options.loop_solver
 
     @loop_solver.setter
+    @in_turn
     def loop_solver(self, value: str) -> None:
         if not isinstance(value, str) or (value != AUTO and value not in SOLVERS):
             raise NameLookupError("loop solver", value, [AUTO, *SOLVERS])
@@ -361,6 +372,7 @@ class WorldOptions(ABC):
         return self.options.sleeping
 
     @sleeping.setter
+    @in_turn
     def sleeping(self, value: Sleeping | bool | None) -> None:
         self.options.sleeping = checked_sleeping(value, f"world {self.name!r}")
         self.options_changed("sleeping")
@@ -376,6 +388,7 @@ class WorldOptions(ABC):
         return self.options.threads
 
     @threads.setter
+    @in_turn
     def threads(self, value: Any) -> None:
         if value is None:
             value = available_cores()
@@ -384,6 +397,7 @@ class WorldOptions(ABC):
         self.options.threads = int(value)
         self.options_changed("threads")
 
+    @in_turn
     def _set_law(self, name: str, value: str) -> None:
         self.options.settings[name] = checked_option(name, value, f"world {self.name!r}")
         self.options_changed("settings")

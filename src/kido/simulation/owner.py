@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from kido.skeleton import Skeleton
+from kido.turns import Turn
 
 
 class Owner(Protocol):
@@ -13,6 +14,7 @@ class Owner(Protocol):
     name: str
     version: int
     pushes: Any
+    turn: Turn
 
     @property
     def time_step(self) -> float: ...

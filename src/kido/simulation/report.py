@@ -5,6 +5,7 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import NamedTuple
 
+from kido.reprs import brief
 from kido.simulation.world_struct import REPORT
 from kido.solvers.problem import AT_CAP
 
@@ -43,6 +44,8 @@ class StepReport(NamedTuple):
     fallbacks: int
     bounces: int
     correction_energy: float = 0.0
+
+    __repr__ = brief
 
     @classmethod
     def of(cls, numbers: REPORT) -> StepReport:

@@ -7,8 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import reverse_cuthill_mckee
+import scipy
 
 from kido.collision.geometry import SkinFace, SkinPoint
 from kido.jit import Struct
@@ -163,8 +162,8 @@ def band_order(n: int, pairs: np.ndarray) -> tuple[np.ndarray, int]:
     """
     if len(pairs) == 0:
         return np.arange(n), 0
-    graph = coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n)).tocsr()
-    order = np.asarray(reverse_cuthill_mckee(graph, symmetric_mode=True), np.int64)
+    graph = scipy.sparse.coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n)).tocsr()
+    order = np.asarray(scipy.sparse.csgraph.reverse_cuthill_mckee(graph, symmetric_mode=True), np.int64)
     place = np.argsort(order)
     return order, int(np.abs(place[pairs[:, 0]] - place[pairs[:, 1]]).max())
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from kido.constraints.constraint import UserConstraint, checked_bias, checked_rows
 from kido.constraints.loop_schema import USER_ROWS
@@ -152,7 +152,7 @@ class UserRows:
             for i in range(int(tree.tree_body[tree_index]), int(tree.tree_body[tree_index + 1])):
                 if tree.kind[i] == JointKind.FREE_MIXED:
                     k = int(tree.first_dof[i])
-                    R = Rotation.from_rotvec(q[k : k + 3]).as_matrix()
+                    R = scipy.spatial.transform.Rotation.from_rotvec(q[k : k + 3]).as_matrix()
                     block[:, k + 3 - begin : k + 6 - begin] = block[:, k + 3 - begin : k + 6 - begin] @ R.T
             self.container.J[first : first + len(J), begin : begin + s.num_dofs] = block
             column += s.num_dofs

@@ -6,7 +6,7 @@ import copy
 import time as clock
 from collections.abc import Callable, Iterable
 from operator import attrgetter
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,6 +41,7 @@ from kido.simulation.options import (
 from kido.simulation.report import StepReport
 from kido.simulation.sleeping import Sleepers
 from kido.simulation.world_state import (
+    Start,
     WorldSnapshot,
     data_for,
     set_report,
@@ -56,6 +57,9 @@ from kido.skeleton.aspects import Carrier
 from kido.skeleton.joints.actuator import followed_dofs
 from kido.skeleton.state.loads import force_row
 from kido.solvers import DefaultSolver, IslandProblem, Solver, as_solver
+from kido.turns import Turn, in_turn
+
+C = TypeVar("C", bound=Constraint)
 
 
 class World(WorldOptions, Carrier):
@@ -97,6 +101,8 @@ class World(WorldOptions, Carrier):
     ):
         super().__init__()
         self.name = name
+        self.turn = Turn(self, "world")
+        self.is_stepping = False  # arrays are in the hands of compiled code
         self.uri: str | None = None
         self.options = StepOptions(
             as_vector(gravity, f"world {name!r}: gravity"),
@@ -117,6 +123,7 @@ class World(WorldOptions, Carrier):
         self._kept: dict[str, Any] | None = None  # warm state of the world that this is a copy of
         self._like: NativeDetector | None = None  # its detector, until this one is compiled
         self._steps, self._steps_before, self._time_before = 0, 0, 0.0
+        self._start, self._begun = Start(), False  # where `reset` leads; whether it knows the present structure
         if integrator is not None:
             self.integrator = integrator
         if collision_detector is not None:
@@ -147,6 +154,7 @@ class World(WorldOptions, Carrier):
                 return self._skeletons[key]
         raise NameLookupError(f"skeleton in world {self.name!r}", key, [s.name for s in self._skeletons])
 
+    @in_turn
     def add_skeleton(self, skeleton: Skeleton, name: str | None = None) -> Skeleton:
         """Add a skeleton; it keeps its state and from now on has the world's gravity.
 
@@ -178,6 +186,7 @@ class World(WorldOptions, Carrier):
         self._skeletons.append(skeleton)
         return skeleton
 
+    @in_turn
     def remove_skeleton(self, skeleton: Skeleton | str | int) -> Skeleton:
         """Take a skeleton out; it keeps its state."""
         if not isinstance(skeleton, Skeleton):
@@ -213,7 +222,7 @@ class World(WorldOptions, Carrier):
         """Advance by n steps.
 
         Commands (joint forces, velocities and accelerations asked of actuators) and external forces hold during all n
-        steps and are then set to zero, unless `reset_command` is False.
+        steps and are then set to zero, unless `reset_command` is False. Positions asked for stay.
 
         Args:
             n: number of steps, not negative.
@@ -224,6 +233,7 @@ class World(WorldOptions, Carrier):
         Raises:
             ModelError: n is no count, or a coordinate has no inertia.
             StateError: the motion became NaN or infinite; the state is that of the failed step.
+            ConcurrencyError: another thread steps the world.
         """
         # A step of a small world takes a few microseconds, so that what is usual is looked at first.
         if type(n) is not int or n < 0:
@@ -231,27 +241,43 @@ class World(WorldOptions, Carrier):
                 raise ModelError(f"world {self.name!r}: step: expected a number of steps not below 0, got {n!r}")
         if reset_command is not True:
             reset_command = as_flag(reset_command, f"world {self.name!r}: step: reset_command")
-        if self.options.collects_events:
-            self._events.begin(self.engine)
-        if n == 1 and not (self.hooks.before or self.hooks.after or self.pushes.all):
-            self._advance(1)
-        elif n == 1:
-            self._advance_many(1)
-        elif n > 1:
-            with deferred_signals():
-                self._advance_many(int(n))
-        engine = self.engine
-        if reset_command and n > 0:
-            data = engine.data
-            data.tau.fill(0.0)
-            data.command.fill(0.0)
-            if np.count_nonzero(data.has_external):  # a look at thousands of skeletons takes a tenth of their step
-                for s in self._skeletons:
-                    if s.current_state.applied:
-                        s.clear_external_forces()
-        if self.options.collects_events:
-            self._events.tell(engine, self.num_steps)
-        return StepReport.of(engine.last)
+        turn = self.turn
+        if turn.doing:
+            turn.sole()
+        with turn:
+            before = turn.doing
+            try:
+                turn.doing = "stepped"
+                if not self._begun:
+                    self._begin()
+                if self.options.collects_events:
+                    self._events.begin(self.engine)
+                if n == 1 and not (self.hooks.before or self.hooks.after or self.pushes.all):
+                    self._advance(1)
+                elif n == 1:
+                    self._advance_many(1)
+                elif n > 1:
+                    with deferred_signals():
+                        self._advance_many(int(n))
+                engine = self._engine
+                if engine is None or self._changes:
+                    engine = self.engine
+                if reset_command and n > 0:
+                    data = engine.data
+                    data.tau.fill(0.0)
+                    if engine.momentary is None:
+                        data.command.fill(0.0)
+                    else:
+                        data.command[engine.momentary] = 0.0
+                    if np.count_nonzero(data.has_external):  # to look at thousands of skeletons takes a tenth of a step
+                        for s in self._skeletons:
+                            if s.current_state.applied:
+                                s.clear_external_forces()
+                if self.options.collects_events:
+                    self._events.tell(engine, self.num_steps)
+                return StepReport.of(engine.last)
+            finally:
+                turn.doing = before
 
     def _advance_many(self, number: int) -> None:
         """Steps between callbacks, or in chunks that leave Python its turn."""
@@ -271,10 +297,18 @@ class World(WorldOptions, Carrier):
             chunk = max(1, min(10 * chunk, int(chunk * CHUNK_SECONDS / max(took, 1e-6))))
 
     def _advance(self, number: int) -> None:
+        engine, before = self._engine, self.is_stepping
+        if engine is None or self._changes:
+            engine = self.engine
         try:
-            run(self.engine, number, self.time)
+            self.is_stepping = True
+            run(engine, number, self._now)
         finally:
             self.version += 1
+            self.is_stepping = before
+
+    def _now(self) -> float:
+        return self.time
 
     def add_step_callback(self, callback: Callable[[World], Any], before: bool = False) -> Callable[[], None]:
         """Have a function called with the world at each step.
@@ -288,6 +322,7 @@ class World(WorldOptions, Carrier):
         """
         return self.hooks.add(callback, before)
 
+    @in_turn
     def push(
         self,
         body: BodyNode,
@@ -327,6 +362,7 @@ class World(WorldOptions, Carrier):
     # Results -----------------------------------------------------------------------------------------------
 
     @property
+    @in_turn
     def contacts(self) -> ContactSet:
         """Contacts of the last step with their forces; empty before the first."""
         return self.engine.contacts()
@@ -346,6 +382,7 @@ class World(WorldOptions, Carrier):
         """Steps, as counted by `totals`, whose contact problem was not solved to its tolerance."""
         return self.engine.world.unconverged
 
+    @in_turn
     def reset_totals(self) -> None:
         """Start `totals` and `unconverged_steps` afresh."""
         world = self.engine.world
@@ -428,6 +465,7 @@ class World(WorldOptions, Carrier):
         return self.options.collects_events
 
     @collects_contact_events.setter
+    @in_turn
     def collects_contact_events(self, value: bool) -> None:
         value = as_flag(value, f"world {self.name!r}: collects_contact_events")
         if not value:
@@ -453,6 +491,7 @@ class World(WorldOptions, Carrier):
             )
         return list(self._events.events)
 
+    @in_turn
     def add_contact_listener(self, listener: ContactListener) -> Callable[[], None]:
         """Have a function called with each contact event; events of a call of `step(n)` come at its end.
 
@@ -477,7 +516,8 @@ class World(WorldOptions, Carrier):
         """All constraints that act: those added, and those of loops of its skeletons (`Skeleton.loops`)."""
         return self.constraint_set.all()
 
-    def add_constraint(self, constraint: Constraint) -> Constraint:
+    @in_turn
+    def add_constraint(self, constraint: C) -> C:
         """Have a constraint hold from the next step on.
 
         Where it does not hold at that moment, positions are first moved onto it, if they can be, and velocities by an
@@ -494,6 +534,7 @@ class World(WorldOptions, Carrier):
         """
         return self.constraint_set.add(constraint)
 
+    @in_turn
     def remove_constraint(self, constraint: Constraint) -> Constraint:
         """Have a constraint hold no more; momentum and energy stay as they are.
 
@@ -507,6 +548,7 @@ class World(WorldOptions, Carrier):
         """How well constraints without limits were met in the last step, and which of their equations are redundant."""
         return self.constraint_set.report()
 
+    @in_turn
     def close_constraints(self) -> float:
         """Move positions and velocities onto all constraints without limits now, as the next step would.
 
@@ -543,10 +585,61 @@ class World(WorldOptions, Carrier):
         """
         self.set_state(data_for(snapshot, self._skeletons, f"world {self.name!r}: restore"))
 
+    def _begin(self) -> None:
+        """The first step of this structure is to be done."""
+        self._start.take(self)
+        self._begun = True
+
+    @property
+    def initial_state(self) -> WorldSnapshot:
+        """Where `reset` leads: the snapshot that it was set to, or the state before the first step.
+
+        The first step counts anew when skeletons, bodies, joints or colliding shapes came or went. Set it to a
+        snapshot of this world, as `world.initial_state = world.snapshot()`, or to None for that before the next step.
+
+        Raises:
+            StateError: there is none, since the state of a user's node or aspect could not be copied; set to something
+                else, or to a snapshot of another structure.
+        """
+        start = self._start
+        if not self._begun:  # it may still change
+            start = copy.copy(start)
+            start.take(self)
+        return start.snapshot(f"world {self.name!r}: initial_state")
+
+    @initial_state.setter
+    def initial_state(self, value: WorldSnapshot | None) -> None:
+        if value is not None:
+            data_for(value, self._skeletons, f"world {self.name!r}: initial_state")
+        self._start, self._begun = Start(value), False
+
+    def reset(self) -> None:
+        """Go back to `initial_state`: what follows is, bit for bit, what followed then.
+
+        State, commands and loads of skeletons, time and steps (zero, unless that state was taken later), contacts and
+        their impulses, who sleeps, totals, pushes, and the states of nodes and aspects. Not what describes the world,
+        such as its time step, and no callbacks. Contact events of the last call are forgotten.
+
+        Raises:
+            StateError: the initial state that was set is of another structure; the world is as it was.
+
+        Example:
+            >>> for episode in range(100):
+            ...     world.reset()
+            ...     world.step(1000)
+        """
+        start, h = self.initial_state, self.time_step
+        self.restore(start)
+        if self.time_step != h:
+            self.time_step = h
+        self._events.events = []
+
+    @in_turn
     def state(self) -> dict[str, Any]:
         """What a snapshot keeps, as plain data."""
         return state_of(self)
 
+    @in_turn
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore what `state` returned.
 
@@ -559,6 +652,7 @@ class World(WorldOptions, Carrier):
         """An independent copy with the same state; step callbacks are not copied."""
         return copy.deepcopy(self)
 
+    @in_turn
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         twin = object.__new__(type(self))
         memo[id(self)] = twin
@@ -566,6 +660,7 @@ class World(WorldOptions, Carrier):
         twin._like = self.engine.detector
         return twin
 
+    @in_turn
     def __getstate__(self) -> dict[str, Any]:
         kept = warm_state(self.engine)
         return {
@@ -575,10 +670,12 @@ class World(WorldOptions, Carrier):
             "_changes": set(),
             "_kept": kept,
             "_like": None,
+            "is_stepping": False,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
+        self.turn = Turn(self, "world")
         for s in self._skeletons:
             s.host = self
         for c in self.constraint_set.added:
@@ -589,6 +686,8 @@ class World(WorldOptions, Carrier):
     @property
     def engine(self) -> Engine:
         """The compiled side of the present structure; another one whenever the structure changed."""
+        if self.is_stepping:
+            self.turn.sole()
         engine = self._engine or self._make_engine()
         if self._changes:
             self._catch_up(engine)
@@ -604,6 +703,7 @@ class World(WorldOptions, Carrier):
         """The compiled constraints."""
         return self.engine.feature(LoopSystem)
 
+    @in_turn
     def _make_engine(self) -> Engine:
         engine = Engine(self._skeletons, self.options, self._collision_filter, FEATURES, self.constraints, self._like)
         self._like = None
@@ -618,6 +718,7 @@ class World(WorldOptions, Carrier):
             self._kept = None
         return engine
 
+    @in_turn
     def _catch_up(self, engine: Engine) -> None:
         if "properties" in self._changes:
             for s in self._skeletons:
@@ -647,6 +748,7 @@ class World(WorldOptions, Carrier):
             else:
                 engine.options_changed()
 
+    @in_turn
     def structure_changed(self) -> None:
         """Skeletons, bodies, joints or shapes came, went or changed their kind."""
         if self._engine is not None:
@@ -656,6 +758,7 @@ class World(WorldOptions, Carrier):
                 s.drop_arrays()
             self._steps, self._engine = self.num_steps, None
         self._kept = None
+        self._begun = False
 
     def properties_changed(self) -> None:
         """A skeleton has other properties."""
@@ -665,6 +768,7 @@ class World(WorldOptions, Carrier):
         """A shape has another surface."""
         self._changes.add("surfaces")
 
+    @in_turn
     def constraints_changed(self, constraint: Constraint | None = None) -> None:
         """A constraint changed; None: loops of a skeleton."""
         if constraint is not None and not isinstance(constraint, Constraint):
@@ -686,10 +790,12 @@ class World(WorldOptions, Carrier):
         """See `Skeleton.is_asleep`."""
         return self.engine.feature(Sleepers).is_asleep(self._own(skeleton))
 
+    @in_turn
     def wake(self, skeleton: Skeleton) -> None:
         """See `Skeleton.wake`."""
         self.engine.disturb([self._own(skeleton)])
 
+    @in_turn
     def can_sleep_changed(self, skeleton: Skeleton) -> None:
         """See `Skeleton.can_sleep`."""
         if self._engine is not None:

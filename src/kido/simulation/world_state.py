@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import lzma
 import zipfile
@@ -195,6 +196,37 @@ def data_for(snapshot: WorldSnapshot, skeletons: list[Skeleton], what: str) -> d
     if difference:
         raise StateError(f"{what}: the snapshot is of another structure: {difference}")
     return snapshot._data
+
+
+class Start:
+    """The state that a world goes back to: given, or that before the first step of the present structure."""
+
+    def __init__(self, given: WorldSnapshot | None = None):
+        self._given, self._taken = given, given
+        self._failed = ""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Start:
+        return copy.copy(self)  # snapshots do not change
+
+    def take(self, world: Any) -> None:
+        """Take the state of a world that is about to step, unless what there is fits it or was given."""
+        if self._given is not None:
+            return
+        if self._taken is None or first_difference(self._taken._structure, structure_of(world.skeletons)):
+            try:
+                self._taken, self._failed = world.snapshot(), ""
+            except Exception as error:  # of a user's class; a step does not fail for that
+                self._taken, self._failed = None, repr(error)
+
+    def snapshot(self, what: str) -> WorldSnapshot:
+        """It.
+
+        Raises:
+            StateError: it could not be copied.
+        """
+        if self._taken is None:
+            raise StateError(f"{what}: the state before the first step could not be copied: {self._failed}")
+        return self._taken
 
 
 class WorldSnapshot:

@@ -18,10 +18,12 @@ from kido.skeleton.attributes import FixedAttributes
 from kido.skeleton.editing.editing import BodyEditing
 from kido.skeleton.editing.transplant import subtree
 from kido.skeleton.frames.frame import Frame
+from kido.skeleton.host import edits
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.joints.joint import Joint, put_under
 from kido.skeleton.naming import free_name
-from kido.skeleton.nodes.node import JacobianNode, Node, carry_on
+from kido.skeleton.nodes.body_com import BodyCom
+from kido.skeleton.nodes.node import Node, carry_on
 from kido.skeleton.nodes.shape_node import ShapeNode
 from kido.skeleton.state.loads import BodyLoads
 from kido.skeleton.state.members import pose_property
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 N = TypeVar("N", bound=Node)
 
 
-class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
+class BodyNode(BodyEditing, BodyLoads, BodyCom, Carrier, FixedAttributes):
     """A rigid body: its inertia, its shapes, the joint above it, and where it is.
 
     Made by `Skeleton.add_body`. Points and vectors are in world axes unless an argument says otherwise.
@@ -69,6 +71,7 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
         return self._name
 
     @name.setter
+    @edits
     def name(self, value: str) -> None:
         self.skeleton.parts.rename_body(self, value)
         self._name = value
@@ -104,11 +107,17 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
         return self._inertia
 
     @inertia.setter
+    @edits
     def inertia(self, value: Inertia) -> None:
         if not isinstance(value, Inertia):
             raise ModelError(f"body {self.name!r}: inertia: expected kido.Inertia, got {type(value).__name__}")
         self._inertia = value
         self.skeleton.properties_changed()
+
+    @property
+    def present_inertia(self) -> Inertia:
+        """Inertia with which dynamics takes it now: of a soft body with its points where they are."""
+        return self.inertia
 
     @property
     def mass(self) -> float:
@@ -131,6 +140,7 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
         return self._gravity
 
     @gravity.setter
+    @edits
     def gravity(self, value: bool) -> None:
         self._gravity = as_flag(value, f"body {self.name!r}: gravity")
         self.skeleton.structure_changed()
@@ -141,6 +151,7 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
         return self._collidable
 
     @collidable.setter
+    @edits
     def collidable(self, value: bool) -> None:
         self._collidable = as_flag(value, f"body {self.name!r}: collidable")
         self.skeleton.structure_changed()
@@ -154,6 +165,7 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
         return self._continuous
 
     @continuous.setter
+    @edits
     def continuous(self, value: bool) -> None:
         self._continuous = as_flag(value, f"body {self.name!r}: continuous")
         self.skeleton.structure_changed()
@@ -223,6 +235,7 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
         """Its nodes of a class (and classes derived from it), in the order they were added; shapes are nodes."""
         return [node for node in self._nodes if isinstance(node, node_type)]
 
+    @edits
     def move_to_end(self, node: Node) -> None:
         """Make a node the last of the body's nodes.
 
@@ -236,12 +249,14 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
         if isinstance(node, ShapeNode):
             self.skeleton.structure_changed()
 
+    @edits
     def _add_node(self, node: N) -> N:
         self._nodes.append(node)
         if isinstance(node, ShapeNode):
             self.skeleton.structure_changed()
         return node
 
+    @edits
     def _remove_node(self, node: Node) -> None:
         self._nodes.remove(node)
         node._body = None
@@ -260,12 +275,6 @@ class BodyNode(BodyEditing, BodyLoads, JacobianNode, Carrier, FixedAttributes):
         X = np.empty((4, 4))
         pose_of.call(w.tree, w.held, self._index, X)
         return X
-
-    @property
-    def com(self) -> NDArray[np.float64]:
-        """Centre of mass in the world [m]."""
-        X = self.world_transform
-        return X[:3, :3] @ self._inertia.com + X[:3, 3]
 
     @property
     def spatial_velocity(self) -> NDArray[np.float64]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kido.skeleton.body_node import BodyNode
+    from kido.skeleton.inertia import Inertia
     from kido.skeleton.joints.joint import Joint
     from kido.skeleton.skeleton import Skeleton
 
@@ -46,6 +47,8 @@ _DOF_PROPERTIES = {
     "lower": "position_lower_limit",
     "upper": "position_upper_limit",
     "coulomb": "coulomb_friction",
+    "position_gain": "position_gain",
+    "velocity_gain": "velocity_gain",
 }
 
 
@@ -153,16 +156,25 @@ def _fill_joint(tree: Struct, i: int, joint: Joint) -> None:
         tree.tape_result[result : result + len(tape.results)] = tape.results + step
 
 
-def fill_properties(links: Links, skeleton: Skeleton, tree: Struct) -> None:
-    """Write masses, joint frames, axes and joint properties of a skeleton into its tree."""
+def fill_inertias(links: Links, inertias: Sequence[Inertia], tree: Struct) -> None:
+    """Write the inertias of links, sums of those of their bodies, into a tree."""
     mass, moment, J = np.zeros(len(links.top)), np.zeros((len(links.top), 3)), np.zeros((len(links.top), 3, 3))
-    for i, body in enumerate(skeleton.bodies):
-        link, own = links.of_body[i], body.inertia
+    for i, own in enumerate(inertias):
+        link = links.of_body[i]
         R, p = links.offset[i, :3, :3], links.offset[i, :3, 3]
         c = R @ own.com + p
         mass[link] += own.mass
         moment[link] += own.mass * c
         J[link] += R @ own.moment @ R.T + own.mass * (c @ c * np.eye(3) - np.outer(c, c))
+    for i in range(len(links.top)):
+        tree.mass[i] = mass[i]
+        tree.com[i] = moment[i] / mass[i] if mass[i] > 0.0 else 0.0
+        tree.inertia[i] = J[i, 0, 0], J[i, 0, 1], J[i, 0, 2], J[i, 1, 1], J[i, 1, 2], J[i, 2, 2]
+
+
+def fill_properties(links: Links, skeleton: Skeleton, tree: Struct) -> None:
+    """Write masses, joint frames, axes and joint properties of a skeleton into its tree; skins are at rest in it."""
+    fill_inertias(links, [body.inertia for body in skeleton.bodies], tree)
     for i, body in enumerate(links.top):
         joint = body.parent_joint
         X_pj, X_cj = joint.transform_from_parent, joint.transform_from_child
@@ -176,9 +188,6 @@ def fill_properties(links: Links, skeleton: Skeleton, tree: Struct) -> None:
         tree.axes[i] = joint._axes()
         tree.hinge[i] = _hinge(X_pj[:3, :3], tree.axes[i, :3])
         _fill_joint(tree, i, joint)
-        tree.mass[i] = mass[i]
-        tree.com[i] = moment[i] / mass[i] if mass[i] > 0.0 else 0.0
-        tree.inertia[i] = J[i, 0, 0], J[i, 0, 1], J[i, 0, 2], J[i, 1, 1], J[i, 1, 2], J[i, 2, 2]
         tree.gravity_factor[i] = float(body.gravity)
         k = int(tree.first_dof[i])
         for field, key in _DOF_PROPERTIES.items():

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from kido.turns import Turn
 
 if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
@@ -18,6 +21,8 @@ class Host(Protocol):
 
     name: str
     version: int
+    turn: Turn
+    is_stepping: bool
 
     @property
     def gravity(self) -> NDArray[np.float64]:
@@ -67,3 +72,24 @@ class Host(Protocol):
     def bodies_left(self, bodies: Iterable[BodyNode]) -> None: ...
 
     def constraints_changed(self) -> None: ...
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def edits(method: F) -> F:
+    """A method of a skeleton, body, joint or node that changes what it describes.
+
+    It has the skeleton's turn meanwhile, so that it is refused (`kido.ConcurrencyError`) while another thread steps the
+    world that the skeleton is in, and that thread does not compile what is half changed.
+    """
+
+    @wraps(method)
+    def edit(self: Any, *args: Any, **options: Any) -> Any:
+        body = getattr(self, "_body", self)  # of joints and nodes; None: on no body
+        if body is None:
+            return method(self, *args, **options)
+        with getattr(body, "skeleton", body).turn.sole():
+            return method(self, *args, **options)
+
+    return edit  # type: ignore[return-value]

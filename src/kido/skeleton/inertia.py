@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError
 from kido.math.transform import as_transform, as_vector, number_or_nan
+from kido.reprs import in_few_words
 from kido.shapes import Shape
 
 _HUGE = 1e300  # [kg m^2] a moment about the origin that is still a number
@@ -123,4 +124,5 @@ class Inertia:
         return bool(same and np.array_equal(self.moment, other.moment))
 
     def __repr__(self) -> str:
-        return f"Inertia(mass={self.mass:g}, com={self.com.tolist()}, moment={self.moment.tolist()})"
+        com, rows = in_few_words(self.com), ", ".join(map(in_few_words, self.moment))
+        return f"Inertia(mass={self.mass:.4g}, com={com}, moment=[{rows}])"

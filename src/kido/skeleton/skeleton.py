@@ -23,6 +23,7 @@ from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
 from kido.skeleton.joints.joint import Joint, put_under
 from kido.skeleton.joints.loop_joint import LoopJoint
 from kido.skeleton.joints.types import FreeJoint
+from kido.skeleton.joints.vectors import of_coordinates
 from kido.skeleton.nodes.end_effector import centroid, horizontal_axes, support_polygon
 from kido.skeleton.nodes.node import Node
 from kido.skeleton.nodes.shape_node import ShapeNode
@@ -31,10 +32,12 @@ from kido.skeleton.soft.soft_body_node import SoftBodyNode, add_soft_body
 from kido.skeleton.state import moving
 from kido.skeleton.state.arrays import STATE_FIELDS
 from kido.skeleton.state.configuration import Configuration
+from kido.skeleton.state.random_positions import random_positions
 from kido.skeleton.state.selections import Bodies, parameters_of
 from kido.skeleton.state.snapshot import SavedProperties, SavedState
 from kido.skeleton.state.state import HANDED_ON, State
 from kido.skeleton.state.view import StateView, hand_on
+from kido.turns import Turn, in_turn
 
 if TYPE_CHECKING:
     from kido.skeleton.host import Host
@@ -70,6 +73,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         self.uri: str | None = None
         self.warnings: list[str] = []
         self.version = self.structure_version = 0  # counts all changes; and when bodies, joints or coordinates changed
+        self.appearance_version = 0  # counts changes of what is drawn of its shapes, and how
         self.has_actuators = False  # that dynamics alone must respect: not FORCE or MIMIC; known when compiled
         self.own_gravity = np.array(STANDARD_GRAVITY)
         self.parts = Parts(self)
@@ -80,6 +84,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         self._kinematic = False
         self._can_sleep = True
         self.host: Host | None = None
+        self._turn = Turn(self, "skeleton")
         self._start_states()
 
     # States ----------------------------------------------------------------------------------------------
@@ -91,10 +96,19 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         self.handle = self.current_state.handle
 
     @property
+    def turn(self) -> Turn:
+        """Whose turn it is to change it: in a world that of the world."""
+        return self._turn if self.host is None else self.host.turn
+
+    @property
     def state(self) -> State:
         """The current state: what bodies and frames show and worlds move. Not to be set; `saved_state` is."""
         return self.current_state
 
+    def _home(self) -> Skeleton:
+        return self
+
+    @in_turn
     def new_state(self) -> State:
         """Another state, which starts with the numbers and loads of the current one and then goes its own way.
 
@@ -119,6 +133,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         return self.own_gravity.copy() if self.host is None else self.host.gravity
 
     @gravity.setter
+    @in_turn
     def gravity(self, value: ArrayLike) -> None:
         if self.host is not None:
             raise ModelError(f"skeleton {self.name!r} is in world {self.host.name!r}: set the world's gravity")
@@ -126,12 +141,17 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         for state in self.states:
             state.gravity_changed()
 
+    @in_turn
     def structure_changed(self) -> None:
         """Bodies, joints or coordinates are not those that arrays were made for."""
         self.version = self.structure_version = self.version + 1
         self.drop_arrays()
         if self.host is not None:
             self.host.structure_changed()
+
+    def appearance_changed(self) -> None:
+        """A shape has another colour, or is drawn or not."""
+        self.appearance_version += 1
 
     def drop_arrays(self) -> None:
         """All states keep their numbers by body, and compile on next use."""
@@ -147,6 +167,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
             self.host.properties_changed()
 
     @property
+    @in_turn
     def saved_state(self) -> SavedState:
         """State of coordinates, external forces, states of nodes and aspects (copies).
 
@@ -161,10 +182,12 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         return SavedState.of(self)
 
     @saved_state.setter
+    @in_turn
     def saved_state(self, value: SavedState) -> None:
         self._expect("saved_state", value, SavedState).restore(self)
 
     @property
+    @in_turn
     def configuration(self) -> Configuration:
         """All numbers of all coordinates, by name. `Configuration.of` takes some of them.
 
@@ -173,10 +196,12 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         return Configuration.of(self)
 
     @configuration.setter
+    @in_turn
     def configuration(self, value: Configuration) -> None:
         self._expect("configuration", value, Configuration).restore(self)
 
     @property
+    @in_turn
     def properties(self) -> SavedProperties:
         """All properties of bodies, joints, shapes, nodes and aspects (copies).
 
@@ -186,6 +211,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         return SavedProperties.of(self)
 
     @properties.setter
+    @in_turn
     def properties(self, value: SavedProperties) -> None:
         self._expect("properties", value, SavedProperties).restore(self)
 
@@ -196,6 +222,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
 
     # Building --------------------------------------------------------------------------------------------
 
+    @in_turn
     def add_body(
         self,
         name: str,
@@ -243,6 +270,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         self.parts.add(body)
         return body
 
+    @in_turn
     def add_soft_body(
         self,
         name: str,
@@ -280,6 +308,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         return list(self.parts.loops)
 
     @loops.setter
+    @in_turn
     def loops(self, value: Iterable[LoopJoint]) -> None:
         try:
             loops = list(value)
@@ -300,6 +329,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         return self._loops_enabled
 
     @loops_enabled.setter
+    @in_turn
     def loops_enabled(self, value: bool) -> None:
         self._loops_enabled = as_flag(value, f"skeleton {self.name!r}: loops_enabled")
         self.parts.loops_changed()
@@ -345,7 +375,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         """pi (10 bodies,), [m, m c, J about the origin] of each body, as regressors take them."""
         chosen = self.current_state.indices_of(bodies)
         own = self.parts.bodies if chosen is None else [self.parts.bodies[i] for i in chosen]
-        return np.concatenate([np.zeros(0), *(parameters_of(body.inertia) for body in own)])
+        return np.concatenate([np.zeros(0), *(parameters_of(body.present_inertia) for body in own)])
 
     @property
     def num_bodies(self) -> int:
@@ -394,6 +424,43 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         """
         return self.parts.find("dof", key, {d.name: d for d in self.parts.dofs}, self.parts.dofs)
 
+    def random_positions(self, rng: Any = None, count: int | None = None, extent: float = 1.0) -> Array:
+        """Positions at random, within the position limits; the state stays.
+
+        Coordinates are uniform between their limits, those that mimic others follow them. Angles without limits are
+        within half a turn of zero, lengths within `extent`; with one limit, as far again beyond it. Rotations of ball
+        and free joints are uniform among all rotations, or among those that limits of their vectors allow.
+
+        Args:
+            rng: a `numpy.random.Generator`, or a seed of one; None for another one each time.
+            count: how many; None for one.
+            extent: of lengths without limits [m].
+
+        Returns:
+            (dofs,), or (count, dofs).
+
+        Raises:
+            ModelError: an argument is none of these; no positions of coordinates that mimic are within limits.
+            NameLookupError: a joint mimics one that is not there.
+        """
+        return random_positions(self, rng, count, extent)
+
+    # Properties of all coordinates -----------------------------------------------------------------------
+
+    position_lower_limits = of_coordinates("position_lower_limit")
+    position_upper_limits = of_coordinates("position_upper_limit")
+    velocity_lower_limits = of_coordinates("velocity_lower_limit")
+    velocity_upper_limits = of_coordinates("velocity_upper_limit")
+    velocity_limits = of_coordinates("velocity_limit")
+    acceleration_lower_limits = of_coordinates("acceleration_lower_limit")
+    acceleration_upper_limits = of_coordinates("acceleration_upper_limit")
+    acceleration_limits = of_coordinates("acceleration_limit")
+    force_lower_limits = of_coordinates("force_lower_limit")
+    force_upper_limits = of_coordinates("force_upper_limit")
+    force_limits = of_coordinates("force_limit")
+    position_gains = of_coordinates("position_gain")
+    velocity_gains = of_coordinates("velocity_gain")
+
     # Flags -----------------------------------------------------------------------------------------------
 
     @property
@@ -402,6 +469,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         return self._mobile
 
     @mobile.setter
+    @in_turn
     def mobile(self, value: bool) -> None:
         self._mobile = as_flag(value, f"skeleton {self.name!r}: mobile")
         self.structure_changed()
@@ -412,6 +480,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         return self._self_collision
 
     @self_collision.setter
+    @in_turn
     def self_collision(self, value: bool) -> None:
         self._self_collision = as_flag(value, f"skeleton {self.name!r}: self_collision")
         self.structure_changed()
@@ -422,6 +491,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         return self._adjacent_body_collision
 
     @adjacent_body_collision.setter
+    @in_turn
     def adjacent_body_collision(self, value: bool) -> None:
         self._adjacent_body_collision = as_flag(value, f"skeleton {self.name!r}: adjacent_body_collision")
         self.structure_changed()
@@ -438,8 +508,12 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         return self._kinematic
 
     @kinematic.setter
+    @in_turn
     def kinematic(self, value: bool) -> None:
-        self._kinematic = as_flag(value, f"skeleton {self.name!r}: kinematic")
+        value = as_flag(value, f"skeleton {self.name!r}: kinematic")
+        if value != self._kinematic:
+            moving.ask_to_stay(self, value)
+        self._kinematic = value
         self.structure_changed()
 
     def move_to(self, positions: ArrayLike, duration: float | None = None) -> None:
@@ -463,6 +537,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         return self._can_sleep
 
     @can_sleep.setter
+    @in_turn
     def can_sleep(self, value: bool) -> None:
         self._can_sleep = as_flag(value, f"skeleton {self.name!r}: can_sleep")
         if self.host is not None:
@@ -496,9 +571,10 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
     def actuator_forces(self) -> Array:
         """Forces (dofs,) that the actuators gave, a mean over the world's last step; zeros before it.
 
-        The command for FORCE and MIMIC, zero for PASSIVE, what the motor gave for SERVO, and for prescribed
-        coordinates what their motion took: against inertia, contacts and limits, and against the joint's own damping,
-        spring and friction. Contacts, limits, joint friction and the gears of mimics are in `constraint_forces`.
+        The command for FORCE and MIMIC, zero for PASSIVE, what the motor gave for SERVO and POSITION, and for
+        prescribed coordinates what their motion took: against inertia, contacts and limits, and against the joint's own
+        damping, spring and friction. Contacts, limits, joint friction and the gears of mimics are in
+        `constraint_forces`.
         """
         return np.zeros(self.num_dofs) if self.host is None else self.host.actuator_forces(self)
 
@@ -533,12 +609,14 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
             twin.name = name
         return twin
 
+    @in_turn
     def __deepcopy__(self, memo: dict[int, Any]) -> Skeleton:
         twin = object.__new__(type(self))
         memo[id(self)] = twin
         twin.__setstate__(copy.deepcopy(self.__getstate__(), memo))
         return twin
 
+    @in_turn
     def __getstate__(self) -> dict[str, Any]:
         now = self.current_state
         d, first = now.compiled(), now.tree.first_dof
@@ -557,7 +635,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
     def __setstate__(self, state: dict[str, Any]) -> None:
         saved, loads, parents = state.pop("_saved"), state.pop("_loads"), state.pop("_parents")
         self.__dict__.update(state)
-        self.host = None
+        self.host, self._turn = None, Turn(self, "skeleton")
         hang_all(self.parts.bodies, parents)
         self._start_states()
         now = self.current_state

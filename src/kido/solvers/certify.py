@@ -19,6 +19,7 @@ import numpy as np
 
 from kido.errors import KidoError
 from kido.jit import entry, kernel
+from kido.reprs import brief
 from kido.solvers.cone import bounded_defect, contact_defect, relative_residual, spin_defect
 from kido.solvers.problem import (
     BOUNDED,
@@ -53,6 +54,8 @@ class Certificate:
     penetration: float
     defects: np.ndarray
     velocities: np.ndarray
+
+    __repr__ = brief
 
 
 @entry("float64(float64[:,::1], float64[:,::1], float64[::1], float64[::1], float64[:,::1])")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import ModelError
+from kido.reprs import brief
 from kido.solvers.problem import BOUNDED, CONTACT, DECLINED, MEASURED, PROBLEM, SPIN_BLOCK, block_segments
 from kido.solvers.solver import Solver
 
@@ -52,6 +53,8 @@ class IslandProblem:
     spin_rows: NDArray[np.int64]
     rolling: NDArray[np.float64]
     torsion: NDArray[np.float64]
+
+    __repr__ = brief
 
 
 SolveIsland = Callable[[IslandProblem], Any]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,19 +25,20 @@ class Instance:
     opacity: float = 1.0
 
 
-class _Batch:
-    """Instances of one geometry and opacity; one handle in the scene."""
+class Batch:
+    """Instances of one geometry and opacity; one handle in the scene.
 
-    def __init__(self, scene: Any, name: str, key: tuple, instances: list[Instance], style: dict) -> None:
-        self.bodies = np.array([i.body for i in instances])
-        transforms = np.stack([i.part.transform for i in instances])
-        self._p_local = transforms[:, :3, 3].copy()
-        self._q_local = wxyz_from_matrix(transforms[:, :3, :3])
-        turned = np.any(np.abs(self._q_local[:, 0]) < 1.0 - 1e-12)
-        self._centred = not turned and not np.any(self._p_local)
-        self.scales = np.array([i.part.scale for i in instances], dtype=np.float32)
+    Attributes:
+        key: the geometry.
+        bodies: (n,) body of each instance.
+        handle: viser's.
+    """
+
+    def __init__(self, scene: Any, name: str, key: tuple, instances: list[Instance], plain: bool) -> None:
         self.key = key
+        self.name = name
         n = len(instances)
+        self._place(instances)
         where = {
             "batched_positions": np.zeros((n, 3)),
             "batched_wxyzs": np.tile([1.0, 0.0, 0.0, 0.0], (n, 1)),
@@ -45,7 +47,8 @@ class _Batch:
         }
         opacity = instances[0].opacity
         mesh = key[1].mesh if key[0] == "mesh" else None
-        if mesh is not None and mesh.vertex_colors is not None and not style.get("plain"):
+        self._coloured = mesh is None or mesh.vertex_colors is None or plain
+        if not self._coloured:
             self.handle = scene.add_batched_meshes_trimesh(name, _colored_mesh(mesh), **where)
         else:
             vertices, faces = geometry(key)
@@ -53,7 +56,7 @@ class _Batch:
                 name,
                 vertices,
                 faces,
-                batched_colors=np.array([i.color for i in instances], dtype=np.uint8),
+                batched_colors=_colors(instances),
                 opacity=None if opacity >= 1.0 else opacity,
                 side="double" if mesh is not None else "front",
                 cast_shadow=opacity >= 1.0,
@@ -61,6 +64,27 @@ class _Batch:
                 receive_shadow=False,
                 **where,
             )
+
+    def _place(self, instances: list[Instance]) -> None:
+        self.bodies = np.array([i.body for i in instances])
+        transforms = np.stack([i.part.transform for i in instances])
+        self._p_local = transforms[:, :3, 3].copy()
+        self._q_local = wxyz_from_matrix(transforms[:, :3, :3])
+        turned = np.any(np.abs(self._q_local[:, 0]) < 1.0 - 1e-12)
+        self._centred = not turned and not np.any(self._p_local)
+        self.scales = np.array([i.part.scale for i in instances], dtype=np.float32)
+
+    def take(self, instances: list[Instance]) -> bool:
+        """Draw others in their place, of the same geometry and opacity; False if they are not as many."""
+        if len(instances) != len(self.bodies):
+            return False
+        self._place(instances)
+        if not np.array_equal(self.handle.batched_scales, self.scales):
+            self.handle.batched_scales = self.scales
+        colors = _colors(instances)
+        if self._coloured and not np.array_equal(self.handle.batched_colors, colors):
+            self.handle.batched_colors = colors
+        return True
 
     def update(self, positions: np.ndarray, wxyz: np.ndarray) -> None:
         """Place every instance; positions (nb, 3), wxyz (nb, 4) of all bodies."""
@@ -120,6 +144,7 @@ class BatchSet(Layer):
         instances: what to draw.
         visible: whether it is shown at first.
         plain: ignore vertex colours of meshes.
+        made: called with every batch that is made, now and later.
     """
 
     def __init__(
@@ -130,31 +155,58 @@ class BatchSet(Layer):
         *,
         visible: bool = True,
         plain: bool = False,
+        made: Callable[[Batch], None] | None = None,
     ) -> None:
+        super().__init__(scene, prefix, visible)
+        self._scene, self._plain, self._made = scene, plain, made
+        self._batches: dict[tuple, Batch] = {}
+        self.draw(instances)
+
+    @property
+    def batches(self) -> list[Batch]:
+        """The meshes of the scene."""
+        return list(self._batches.values())
+
+    def draw(self, instances: Iterable[Instance]) -> None:
+        """Draw these instead of what is drawn; geometry that stays is not sent again."""
         groups: dict[tuple, list[Instance]] = {}
         for instance in instances:
             groups.setdefault((instance.part.key, round(instance.opacity, 3)), []).append(instance)
-        super().__init__(scene, prefix, visible)
-        counts: dict[str, int] = {}
-        self.batches: list[_Batch] = []
-        for (key, _), members in groups.items():
-            kind = key[0]
-            counts[kind] = counts.get(kind, 0) + 1
-            suffix = f"{kind}" if counts[kind] == 1 else f"{kind}_{counts[kind]}"
-            self.batches.append(_Batch(scene, f"{prefix}/{suffix}", key, members, {"plain": plain}))
+        for group in [g for g in self._batches if g not in groups]:
+            self._batches.pop(group).handle.remove()
+        for group, members in groups.items():
+            batch = self._batches.get(group)
+            if batch is not None and batch.take(members):
+                continue
+            if batch is not None:
+                self._batches.pop(group).handle.remove()
+            key = group[0]
+            made = self._batches[group] = Batch(self._scene, self._free_name(key[0]), key, members, self._plain)
+            if self._made is not None:
+                self._made(made)
+
+    def _free_name(self, kind: str) -> str:
+        names = {batch.name for batch in self._batches.values()}
+        candidates = itertools.chain([kind], (f"{kind}_{k}" for k in itertools.count(2)))
+        return next(name for c in candidates if (name := f"{self.prefix}/{c}") not in names)
 
     def update(self, positions: np.ndarray, wxyz: np.ndarray) -> None:
         """Place every instance; positions (nb, 3) and wxyz (nb, 4) of all bodies."""
-        for batch in self.batches:
+        for batch in self._batches.values():
             batch.update(positions, wxyz)
 
     def bounds(self, positions: np.ndarray, wxyz: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Corners (n, 3), (n, 3) of the boxes around all instances, and the body index (n,) of each."""
-        if not self.batches:
+        batches = self.batches
+        if not batches:
             return np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0, dtype=int)
-        pairs = [batch.bounds(positions, wxyz) for batch in self.batches]
-        bodies = np.concatenate([batch.bodies for batch in self.batches])
+        pairs = [batch.bounds(positions, wxyz) for batch in batches]
+        bodies = np.concatenate([batch.bodies for batch in batches])
         return np.vstack([p[0] for p in pairs]), np.vstack([p[1] for p in pairs]), bodies
+
+
+def _colors(instances: list[Instance]) -> np.ndarray:
+    return np.array([i.color for i in instances], dtype=np.uint8)
 
 
 def _colored_mesh(mesh: Any) -> Any:

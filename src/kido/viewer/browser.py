@@ -253,10 +253,10 @@ class Page:
             modifiers=8 if shift else 0,
         )
 
-    def key(self, key: str, code: str) -> None:
-        """Press and release a key, such as ``key("r", "KeyR")``."""
+    def key(self, key: str, code: str, *, shift: bool = False) -> None:
+        """Press and release a key, such as ``key("r", "KeyR")``, or ``key("?", "Slash", shift=True)``."""
         for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=code)
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=code, modifiers=8 if shift else 0)
 
     def close(self) -> None:
         """End the browser."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from kido.errors import StateError
+from kido.reprs import brief
 from kido.viewer.rotations import look_at_matrix, wxyz_from_matrix
 
 FOV = float(np.deg2rad(40.0))
@@ -16,17 +18,70 @@ FOV = float(np.deg2rad(40.0))
 
 @dataclass(frozen=True)
 class CameraPose:
-    """A camera: position (3,), the point it looks at (3,), up (3,), vertical field of view [rad]."""
+    """Where a camera is and what it sees.
+
+    Attributes:
+        position: (3,) in the world [m].
+        target: (3,) the point it looks at [m].
+        up: (3,) what is up in the picture.
+        fov: vertical field of view [rad].
+
+    Raises:
+        StateError: numbers that are not finite or not three, two points in one place, a field of view that is not
+            between 0 and pi.
+    """
 
     position: np.ndarray
     target: np.ndarray
-    up: np.ndarray
+    up: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
     fov: float = FOV
+
+    def __post_init__(self) -> None:
+        for name in ("position", "target", "up"):
+            object.__setattr__(self, name, point(getattr(self, name), f"Camera {name}"))
+        if np.linalg.norm(self.position - self.target) < 1e-9:
+            raise StateError(f"Camera position and target are both {self.target.tolist()}; expected two points.")
+        if not np.any(self.up):
+            raise StateError("Camera up is [0.0, 0.0, 0.0]; expected a direction.")
+        check_fov(self.fov)
+
+    @property
+    def distance(self) -> float:
+        """From the position to the target [m]."""
+        return float(np.linalg.norm(self.position - self.target))
+
+    @property
+    def planes(self) -> tuple[float, float]:
+        """Distances [m] of what is just not too near and not too far to be drawn."""
+        return max(1e-3 * self.distance, 1e-4), max(1000.0, 200.0 * self.distance)
+
+    __repr__ = brief
 
     @property
     def wxyz(self) -> np.ndarray:
         """Orientation (4,) of the camera frame: z forward, x right, y down."""
         return wxyz_from_matrix(look_at_matrix(self.position, self.target, self.up))
+
+
+def point(value: Any, what: str) -> np.ndarray:
+    """Three finite numbers as an array (3,).
+
+    Raises:
+        StateError: they are not.
+    """
+    try:
+        p = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        p = np.zeros(0)
+    if p.shape != (3,) or not np.all(np.isfinite(p)):
+        raise StateError(f"{what} is {value if p.size == 0 else p.tolist()}; expected three finite numbers.")
+    return p
+
+
+def check_fov(fov: float) -> None:
+    """Refuse a field of view that is not between 0 and pi."""
+    if not 0 < fov < np.pi:
+        raise StateError(f"Field of view of a camera is {fov!r} rad; expected a number between 0 and pi.")
 
 
 def basis(up: np.ndarray) -> np.ndarray:
@@ -117,6 +172,20 @@ def show_pose(client: Any, pose: CameraPose) -> None:
         camera.up_direction = pose.up
         camera.look_at = pose.target
         camera.fov = pose.fov
+        camera.near, camera.far = pose.planes
+
+
+def pose_of(client: Any) -> CameraPose:
+    """The camera of a page."""
+    c = client.camera
+    return CameraPose(np.array(c.position), np.array(c.look_at), np.array(c.up_direction), float(c.fov))
+
+
+def set_initial_camera(server: Any, pose: CameraPose) -> None:
+    """Camera of pages that are opened from now on."""
+    camera = server.initial_camera
+    camera.position, camera.look_at, camera.up, camera.fov = pose.position, pose.target, pose.up, pose.fov
+    camera.near, camera.far = pose.planes
 
 
 class Follower:

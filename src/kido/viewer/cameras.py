@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,9 +11,17 @@ import numpy as np
 
 from kido.errors import StateError
 from kido.viewer.browser import Renderer
-from kido.viewer.camera import FOV, BodyCamera, CameraPose, Follower, show_pose
-from kido.viewer.export import set_initial_camera
-from kido.viewer.film import Film, write_png
+from kido.viewer.camera import (
+    BodyCamera,
+    CameraPose,
+    Follower,
+    check_fov,
+    point,
+    pose_of,
+    set_initial_camera,
+    show_pose,
+)
+from kido.viewer.film import Film, write_png, write_texts
 from kido.viewer.server import Page
 
 
@@ -30,6 +37,7 @@ class Cameras(Page):
     update: Callable[[], None]
     _renderer: Renderer
     _camera_panel: Any
+    _chosen: CameraPose | None
 
     def add_camera(
         self,
@@ -51,8 +59,7 @@ class Cameras(Page):
         X = np.eye(4) if transform is None else np.array(transform, dtype=float)
         if X.shape != (4, 4) or not np.all(np.isfinite(X)):
             raise StateError(f"Transform of a camera has shape {X.shape}; expected a finite (4, 4) matrix.")
-        if not 0 < fov < math.pi:
-            raise StateError(f"Field of view of a camera is {fov!r} rad; expected a number between 0 and pi.")
+        check_fov(fov)
         base = name or (f"on {body.name}" if body is not None else "camera")
         if name is not None and name in self.cameras:
             raise StateError(f"There is a camera {name!r} already; choose another name.")
@@ -85,31 +92,72 @@ class Cameras(Page):
         self.follower.follow(body)
         self._camera_panel.refresh()
 
-    def look_at(self, target: Any, position: Any = None) -> None:
-        """Turn all views to ``target`` (3,), seen from ``position`` (3,) or from where they are."""
-        t = np.array(target, dtype=float)
-        p = None if position is None else np.array(position, dtype=float)
-        for name, v in (("target", t), ("position", p)):
-            if v is not None and (v.shape != (3,) or not np.all(np.isfinite(v))):
-                raise StateError(f"Camera {name} is {v.tolist()}; expected three finite numbers.")
-        if p is not None and np.linalg.norm(p - t) < 1e-9:
-            raise StateError(f"Camera position and target are both {t.tolist()}; expected two points.")
-        home = self.view.home()
-        initial = CameraPose(home.position - home.target + t if p is None else p, t, self.view.up, FOV)
-        set_initial_camera(self.server, initial)
+    def forget_cameras(self) -> None:
+        """Take out cameras on bodies that are gone, and follow these no longer."""
+        bodies = self.view.bodies
+        for camera in list(self.cameras.values()):
+            if camera.body is not None and not any(camera.body is b for b in bodies):
+                camera.remove()
+        if self.follower.body is not None and not any(self.follower.body is b for b in bodies):
+            self.follower.follow(None)
+        self._camera_panel.refresh()
+
+    @property
+    def camera(self) -> CameraPose:
+        """What the page shows that was opened first; before, what pages will show first.
+
+        Set it to move all pages there, and those that are opened later.
+
+        Example:
+            >>> viewer.camera = kido.viewer.CameraPose(position=(2.0, -1.0, 1.2), target=(0.0, 0.0, 0.5))
+        """
+        people = self._renderer.people()
+        return pose_of(next(iter(people.values()))) if people else self._first_pose(1.5)
+
+    @camera.setter
+    def camera(self, pose: CameraPose) -> None:
+        if not isinstance(pose, CameraPose):
+            raise StateError(f"Viewer camera is {pose!r}; expected a kido.viewer.CameraPose.")
+        if self.follower.camera is not None:
+            self.follower.look_through(None)
+            self._camera_panel.refresh()
+        self._chosen = pose
+        self.set_first_camera()
         for client in self._renderer.people().values():
-            here = np.array(client.camera.position) if p is None else p
-            show_pose(client, CameraPose(here, t, self.view.up, float(client.camera.fov)))
+            show_pose(client, pose)
+
+    def look_at(self, target: Any, position: Any = None) -> None:
+        """Turn all views to ``target`` (3,), seen from ``position`` (3,) or from where the camera is."""
+        p = self.camera.position if position is None else position
+        self.camera = CameraPose(p, point(target, "Camera target"), self.view.up, self.camera.fov)
 
     def show_all(self) -> None:
         """Show the whole model on all pages."""
-        set_initial_camera(self.server, self.view.home())
+        self._chosen = None
+        self.set_first_camera()
         for client in self._renderer.people().values():
-            aspect = float(client.camera.aspect) or 1.5
-            show_pose(client, self.view.home(aspect=aspect))
+            show_pose(client, self._first_pose(client.camera.aspect))
+
+    def _first_pose(self, aspect: float) -> CameraPose:
+        return self._chosen or self.view.home(aspect=float(aspect) or 1.5)
+
+    def set_first_camera(self) -> None:
+        """Have pages begin with the camera that was chosen, or else with the whole model."""
+        set_initial_camera(self.server, self._first_pose(1.5))
+
+    def greet_pages(self) -> None:
+        """Let every page that is opened see the whole model, in its own proportions."""
+        self._chosen = None
+        self.set_first_camera()
+
+        def greet(client: Any) -> None:
+            if self.follower.camera is None:
+                show_pose(client, self._first_pose(client.camera.aspect))
+
+        self.server.on_client_connect(lambda client: self.post(lambda: greet(client)))
 
     def picture(self, size: tuple[int, int] = (1280, 720), camera: Any = None) -> np.ndarray:
-        """Picture (h, w, 3) of bytes.
+        """Picture (h, w, 3) of bytes, with the texts.
 
         Args:
             size: width and height in pixels.
@@ -118,13 +166,8 @@ class Cameras(Page):
         self.check_open()
         pose = camera.pose if isinstance(camera, BodyCamera) else camera
         if pose is None:
-            people = self._renderer.people()
-            if people:
-                c = next(iter(people.values())).camera
-                pose = CameraPose(np.array(c.position), np.array(c.look_at), np.array(c.up_direction), float(c.fov))
-            else:
-                pose = self.view.home(aspect=size[0] / size[1])
-        return self._renderer.picture(pose, size)
+            pose = self.camera if self._renderer.people() else self._first_pose(size[0] / size[1])
+        return write_texts(self._renderer.picture(pose, size), self.webpage.texts)
 
     def screenshot(self, path: str | os.PathLike, size: tuple[int, int] = (1280, 720), camera: Any = None) -> Path:
         """Write a picture of the scene as PNG, taken by an open page or else by a headless browser.
@@ -135,7 +178,7 @@ class Cameras(Page):
         self.update()
         return write_png(path, self.picture(size, camera))
 
-    def record_mp4(
+    def record_film(
         self,
         path: str | os.PathLike,
         duration: float,
@@ -148,10 +191,10 @@ class Cameras(Page):
         """Simulate ``duration`` seconds and write them as a film, however long a picture takes.
 
         Args:
-            path: file to write, ending in .mp4.
+            path: file to write, ending in .mp4, .webp or .gif.
             duration: simulated seconds.
             fps: frames per second.
-            size: width and height in pixels, both even.
+            size: width and height in pixels, of MP4 both even.
             camera: as in :meth:`picture`.
             progress: called with the number of frames done and their total.
         """

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import html
 import os
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kido.viewer.browser import Renderer, check_size, find_browser
-from kido.viewer.camera import CameraPose
+from kido.viewer.camera import CameraPose, set_initial_camera
 from kido.viewer.film import Film, check_writable, write_whole
 from kido.viewer.model import Model, body_labels
 from kido.viewer.scene import SceneView
 from kido.viewer.server import ViewerError, quiet, require_viser, start_server, stop_server
 from kido.viewer.trajectory import Trajectory
+from kido.viewer.webpage import with_script
 
 
 def check_fit(model: Model, trajectory: Trajectory) -> None:
@@ -52,7 +55,8 @@ def export_html(
         fps: frames per second kept; None keeps all. A body costs 28 bytes a frame before compression.
         show: layers of the page, of ``kido.viewer.scene.LAYERS``.
         camera: first camera; None shows the whole motion.
-        aspect: width by height of the window that the first camera is made for.
+        aspect: width by height of the window that the first camera is made for; in a narrower one it stands farther
+            away.
         title: title of the page.
         progress: called with the number of frames written and their total.
 
@@ -66,10 +70,70 @@ def export_html(
     target = Path(path)
     if trajectory is not None:
         check_fit(model, trajectory)
-        if fps is not None:
-            trajectory = trajectory.at_rate(fps)
-    motion = Trajectory.still(model) if trajectory is None else trajectory
     check_writable(target)
+    page = page_of(model, trajectory, fps, show, camera, aspect, title, progress)
+    write_whole(target, page.encode("utf-8"))
+    return target
+
+
+class EmbeddedPage:
+    """A page that :func:`embed_html` made.
+
+    Attributes:
+        page: its HTML.
+        height: of the frame in which a notebook shows it, in pixels.
+    """
+
+    def __init__(self, page: str, height: int) -> None:
+        self.page, self.height = page, int(height)
+
+    def _repr_html_(self) -> str:
+        style = f"width:100%;height:{self.height}px;border:1px solid #ccc"
+        return f'<iframe srcdoc="{html.escape(self.page)}" style="{style}"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"EmbeddedPage({len(self.page):,} characters)"
+
+
+def embed_html(
+    model: Model, trajectory: Trajectory | None = None, *, height: int = 500, **options: Any
+) -> EmbeddedPage:
+    """What :func:`export_html` writes, for a notebook, which shows it if it is the last expression of a cell.
+
+    It needs no running program, and is kept with the notebook.
+
+    Args:
+        model: World or Skeleton; not changed.
+        trajectory: its motion; None for a still page of the present pose.
+        height: of the frame, in pixels.
+        **options: of `export_html`.
+
+    Example:
+        >>> kido.viewer.embed_html(world, kido.viewer.TrajectorySampler(world).run(2.0))
+    """
+    if trajectory is not None:
+        check_fit(model, trajectory)
+    given = {name: p.default for name, p in signature(export_html).parameters.items() if p.kind is p.KEYWORD_ONLY}
+    for name in options:
+        if name not in given:
+            raise ViewerError(f"embed_html: there is no option {name!r}; there are height, {', '.join(given)}.")
+    return EmbeddedPage(page_of(model, trajectory, **{**given, **options}), height)
+
+
+def page_of(
+    model: Model,
+    trajectory: Trajectory | None,
+    fps: float | None,
+    show: tuple[str, ...],
+    camera: CameraPose | None,
+    aspect: float,
+    title: str | None,
+    progress: Callable[[int, int], None] | None,
+) -> str:
+    """The page that :func:`export_html` writes."""
+    if trajectory is not None and fps is not None:
+        trajectory = trajectory.at_rate(fps)
+    motion = Trajectory.still(model) if trajectory is None else trajectory
     server = start_server(0)
     try:
         view = motion_view(server, model, motion, show)
@@ -85,13 +149,10 @@ def export_html(
             # The last frame stays for a moment before the loop begins anew.
             serializer.insert_sleep(min(0.5, 0.2 * motion.duration))
         with quiet():
-            html = serializer.as_html()
+            page = serializer.as_html()
     finally:
         stop_server(server)
-    name = title or getattr(model, "name", None) or "model"
-    html = html.replace("<title>Viser</title>", f"<title>{_escape(f'{name} · KIDO')}</title>", 1)
-    write_whole(target, html.encode("utf-8"))
-    return target
+    return with_script(page, title or getattr(model, "name", None) or "model", aspect)
 
 
 def motion_view(server: Any, model: Model, motion: Trajectory, show: tuple[str, ...]) -> SceneView:
@@ -107,19 +168,7 @@ def key_frames(motion: Trajectory, count: int = 9) -> list[tuple[np.ndarray, np.
     return [(motion.positions[k], motion.wxyz[k]) for k in index]
 
 
-def set_initial_camera(server: Any, pose: CameraPose) -> None:
-    """Camera of pages that are opened from now on."""
-    camera = server.initial_camera
-    camera.position, camera.look_at, camera.up, camera.fov = pose.position, pose.target, pose.up, pose.fov
-    distance = float(np.linalg.norm(pose.position - pose.target))
-    camera.near, camera.far = max(1e-3 * distance, 1e-4), max(1000.0, 200.0 * distance)
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def export_mp4(
+def export_film(
     model: Model,
     trajectory: Trajectory,
     path: str | os.PathLike,
@@ -138,9 +187,9 @@ def export_mp4(
     Args:
         model: World or Skeleton; not changed.
         trajectory: its motion.
-        path: file to write, ending in .mp4; written whole or not at all.
+        path: file to write, ending in .mp4, .webp or .gif; written whole or not at all.
         fps: frames per second of the film.
-        size: width and height in pixels, both even.
+        size: width and height in pixels, of MP4 both even.
         speed: simulated seconds per second of film.
         show: layers, of ``kido.viewer.scene.LAYERS``.
         camera: where it is seen from; None shows the whole motion.
@@ -148,7 +197,7 @@ def export_mp4(
 
     Raises:
         MissingExtraError: viser is not installed.
-        ViewerError: no browser, no ffmpeg, a trajectory of another model, or a file that cannot be written.
+        ViewerError: no browser, no ffmpeg for MP4, a trajectory of another model, or a file that cannot be written.
     """
     require_viser()
     find_browser()

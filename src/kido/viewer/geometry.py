@@ -9,12 +9,12 @@ two hemispheres for the same reason.
 from __future__ import annotations
 
 import hashlib
+import weakref
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 from kido.errors import KidoError
 from kido.shapes import (
@@ -59,16 +59,8 @@ def shape_parts(shape: object, transform: np.ndarray) -> list[Part]:
             Part((key,), scale, transform if place is None else transform @ place)
             for key, scale, place in shape.drawn()
         ]
-    if isinstance(shape, Mesh):
-        return [_mesh_part(shape, transform)]
-    if isinstance(shape, Heightmap):
-        return [_mesh_part(Mesh(shape.vertices, shape.faces), transform)]
-    if isinstance(shape, VoxelGrid):
-        return [_mesh_part(Mesh(*shape.surface), transform)]
-    if isinstance(shape, Pyramid):
-        return [_mesh_part(Mesh(*shape.hull), transform)]
-    if isinstance(shape, MultiSphereHull):
-        return [_mesh_part(Mesh(*shape.polyhedron(3)), transform)]
+    if isinstance(shape, Mesh | Heightmap | VoxelGrid | Pyramid | MultiSphereHull):
+        return [Part(("mesh", MeshKey(_mesh_of(shape))), (1.0, 1.0, 1.0), transform)]
     if isinstance(shape, PointCloud):
         return [Part(("sphere",), (shape.radius,) * 3, transform @ _at(point)) for point in shape.points]
     if isinstance(shape, LineSegment):
@@ -88,8 +80,16 @@ def shape_parts(shape: object, transform: np.ndarray) -> list[Part]:
     )
 
 
-def _mesh_part(mesh: Mesh, transform: np.ndarray) -> Part:
-    return Part(("mesh", MeshKey(mesh)), (1.0, 1.0, 1.0), transform)
+@lru_cache(maxsize=256)
+def _mesh_of(shape: Mesh | Heightmap | VoxelGrid | Pyramid | MultiSphereHull) -> Mesh:
+    """The triangles of a shape's surface."""
+    if isinstance(shape, Mesh):
+        return shape
+    if isinstance(shape, Heightmap):
+        return Mesh(shape.vertices, shape.faces)
+    if isinstance(shape, VoxelGrid):
+        return Mesh(*shape.surface)
+    return Mesh(*(shape.hull if isinstance(shape, Pyramid) else shape.polyhedron(3)))
 
 
 def _at(position: np.ndarray) -> np.ndarray:
@@ -108,16 +108,21 @@ def _between(kind: str, start: np.ndarray, stop: np.ndarray, radius: float, tran
     return Part((kind,), (radius, radius, length), transform @ place)
 
 
+_DIGESTS: weakref.WeakKeyDictionary[Mesh, bytes] = weakref.WeakKeyDictionary()  # shapes never change
+
+
 class MeshKey:
     """Names a mesh by its content, so that equal meshes read twice are one geometry."""
 
     def __init__(self, mesh: Mesh) -> None:
         self.mesh = mesh
-        digest = hashlib.blake2b(digest_size=16)
-        for array in (mesh.vertices, mesh.faces, mesh.vertex_colors):
-            if array is not None:
-                digest.update(np.ascontiguousarray(array).tobytes())
-        self._digest = digest.digest()
+        if mesh not in _DIGESTS:
+            digest = hashlib.blake2b(digest_size=16)
+            for array in (mesh.vertices, mesh.faces, mesh.vertex_colors):
+                if array is not None:
+                    digest.update(np.ascontiguousarray(array).tobytes())
+            _DIGESTS[mesh] = digest.digest()
+        self._digest = _DIGESTS[mesh]
 
     def __hash__(self) -> int:
         return hash(self._digest)
@@ -252,7 +257,9 @@ def split_creases(
     i = i[smooth]
     rows, cols = np.r_[a[i], b[i]], np.r_[a[i + 1], b[i + 1]]
     n = corner.size
-    _, label = connected_components(coo_array((np.ones(len(rows)), (rows, cols)), shape=(n, n)), directed=False)
+    _, label = scipy.sparse.csgraph.connected_components(
+        scipy.sparse.coo_array((np.ones(len(rows)), (rows, cols)), shape=(n, n)), directed=False
+    )
     _, first = np.unique(label, return_index=True)
     source = faces.reshape(-1)[first]
     return vertices[source], label.reshape(-1, 3), source

@@ -33,6 +33,11 @@ def bodies_of(model: Model) -> list[Any]:
     return [body for skeleton in skeletons_of(model) for body in skeleton.bodies]
 
 
+def drawn_version(model: Model) -> tuple[tuple[Any, int, int], ...]:
+    """Another one than before if bodies, joints, shapes or colours came, went or changed."""
+    return tuple((s, s.structure_version, s.appearance_version) for s in skeletons_of(model))
+
+
 def body_labels(model: Model) -> list[str]:
     """Unique names of :func:`bodies_of`: the body's name, with the skeleton's where there are several."""
     skeletons = skeletons_of(model)

@@ -24,13 +24,23 @@ FORCE_COLOR = (222, 28, 44)
 CONTACT_COLOR = (250, 200, 40)
 PUSH = (40, 170, 90)
 DRAWABLE = (60, 90, 200)
+TEXT = (32, 38, 46)
 REACHED = (60, 150, 80)
 MISSED = (222, 90, 44)
 INACTIVE = (160, 160, 160)
 
-GROUND = (236, 238, 241)
-GRID_CELL = (205, 209, 214)
-GRID_SECTION = (172, 178, 186)
+# White and black models stand out from both.
+GROUND = (168, 175, 185)
+GRID_CELL = (149, 156, 166)
+GRID_SECTION = (124, 131, 141)
+SKY = ((142, 163, 190), (206, 214, 224))
+
+
+def background() -> np.ndarray:
+    """Picture (256, 2, 3) of the sky, from top to bottom."""
+    top, bottom = np.array(SKY, dtype=float)
+    share = np.linspace(0.0, 1.0, 256)[:, None, None]
+    return np.round(top + share * (bottom - top)).astype(np.uint8).repeat(2, axis=1)
 
 
 def body_color(index: int) -> tuple[int, int, int]:

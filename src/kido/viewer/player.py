@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from kido.errors import StateError
-from kido.viewer.camera import CameraPose
-from kido.viewer.export import check_fit, key_frames, motion_view, set_initial_camera
+from kido.viewer.camera import CameraPose, set_initial_camera, show_pose
+from kido.viewer.export import check_fit, key_frames, motion_view
 from kido.viewer.model import Model
 from kido.viewer.panels import SPEEDS, ShowPanel, speed_of
 from kido.viewer.server import Page, ViewerError
@@ -68,7 +68,7 @@ class Player(Page):
         super().__init__(model, "motion", port, fps)
         try:
             self.view = motion_view(self.server, model, trajectory, show)
-            set_initial_camera(self.server, camera or self.view.home(frames=key_frames(trajectory)))
+            self._greet_pages(camera)
             self._panels()
             self.seek(0.0)
         except BaseException:
@@ -76,6 +76,17 @@ class Player(Page):
             raise
         if open_browser:
             webbrowser.open(self.url)
+
+    def _greet_pages(self, camera: CameraPose | None) -> None:
+        """Let every page that is opened see the whole motion, in its own proportions."""
+
+        def first(aspect: float) -> CameraPose:
+            return camera or self.view.home(aspect=aspect or 1.5, frames=key_frames(self.trajectory))
+
+        set_initial_camera(self.server, first(1.5))
+        self.server.on_client_connect(
+            lambda client: self.post(lambda: show_pose(client, first(float(client.camera.aspect))))
+        )
 
     def _panels(self) -> None:
         gui = self.server.gui

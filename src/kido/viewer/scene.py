@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from kido.errors import NameLookupError
 from kido.skeleton import Skin
 from kido.viewer import palette
-from kido.viewer.batches import BatchSet, Instance, Layer, SkinSet, displacements_of, skin_colors
+from kido.viewer.batches import Batch, BatchSet, Instance, Layer, SkinSet, displacements_of, skin_colors
 from kido.viewer.camera import CameraPose, basis, fit
 from kido.viewer.forces import ArrowSet, arrow_vectors
 from kido.viewer.geometry import shape_parts
@@ -17,6 +18,7 @@ from kido.viewer.model import (
     Model,
     bodies_of,
     contacts_of,
+    drawn_version,
     gravity_of,
     is_mobile,
     is_world,
@@ -86,15 +88,15 @@ def add_lights(scene: Any, up: np.ndarray) -> None:
     scene.add_frame("/light", show_axes=False)
     scene.add_light_hemisphere(
         "/light/sky",
-        sky_color=(255, 255, 255),
-        ground_color=(176, 170, 164),
-        intensity=1.7,
+        sky_color=(235, 242, 255),
+        ground_color=(120, 116, 112),
+        intensity=1.2,
         position=tuple(B @ np.array([0.0, 0.0, 1.0])),
     )
     key = B @ np.array([0.45, -0.35, 1.0])
-    scene.add_light_directional("/light/key", intensity=2.5, cast_shadow=True, position=tuple(10.0 * key))
+    scene.add_light_directional("/light/key", intensity=2.9, cast_shadow=True, position=tuple(10.0 * key))
     fill = B @ np.array([0.3, 1.0, 0.4])
-    scene.add_light_directional("/light/fill", intensity=0.3, position=tuple(10.0 * fill))
+    scene.add_light_directional("/light/fill", intensity=0.5, position=tuple(10.0 * fill))
 
 
 LAYERS = ("model", "collision", "frames", "contacts", "ground")
@@ -102,19 +104,21 @@ LAYERS = ("model", "collision", "frames", "contacts", "ground")
 
 
 class SceneView:
-    """Draws a model once and moves it afterwards.
+    """Draws a model, moves it, and follows what is added to it, changed or removed.
 
     Args:
         server: viser server.
         model: World or Skeleton.
         show: layers shown at first, of ``LAYERS``.
         poses: positions (nb, 3) and wxyz (nb, 4) to start with; the model's own if None.
+        made: called with every batch of visual shapes that is made.
 
     Attributes:
         bodies: all bodies, in the order of the pose arrays.
         extent: size of the model [m].
         body_size: typical size of one moving skeleton [m].
-        force_scale: length of a contact arrow per force [m/N].
+        force_scale: length of a contact arrow per force [m/N], times force_factor.
+        force_factor: 1 unless people make the arrows longer or shorter.
     """
 
     def __init__(
@@ -124,48 +128,84 @@ class SceneView:
         *,
         show: tuple[str, ...] = ("model", "ground", "contacts"),
         poses: tuple[np.ndarray, np.ndarray] | None = None,
+        made: Callable[[Batch], None] | None = None,
     ) -> None:
         self.server = server
         self.model = model
         self.up = up_axis(model)
-        server.scene.set_up_direction(self.up)
-        add_lights(server.scene, self.up)
+        scene = server.scene
+        scene.set_up_direction(self.up)
+        add_lights(scene, self.up)
+        scene.set_background_image(palette.background())
+        self._show = set(show)
+        self.force_factor = 1.0
+        self._drawn = drawn_version(model)
         self.bodies = bodies_of(model)
         self.positions, self.wxyz = model_poses(model) if poses is None else poses
-        self._show = set(show)
-        self._build()
-
-    def _build(self) -> None:
-        scene = self.server.scene
-        visual, collision = _instances(self.bodies)
-        self.visual = BatchSet(scene, "/model", visual, visible="model" in self._show)
-        self._collision_instances = collision
-        self.skins = SkinSet(scene, self.bodies, skin_colors(self.bodies, is_mobile), "model" in self._show)
+        visual, self._collision_instances = _instances(self.bodies)
+        self.visual = BatchSet(scene, "/model", visual, visible="model" in self._show, made=made)
+        self.skins = self._make_skins()
         self.collision: BatchSet | None = None
+        self._frames: Any = None
+        self.grounds: list[Any] = []
+        self.ground = Layer(scene, "/ground", "ground" in self._show)
+        self._measure()
+        self.contacts = ArrowSet(scene, "/contacts", 0.009 * self.body_size, visible="contacts" in self._show)
+        for layer in ("collision", "frames"):
+            if layer in self._show:
+                self.set_visible(layer, True)
+        self.update() if poses is None else self.update(*poses)
+
+    def _make_skins(self) -> SkinSet:
+        return SkinSet(self.server.scene, self.bodies, skin_colors(self.bodies, is_mobile), "model" in self._show)
+
+    def _measure(self) -> None:
+        """Sizes of the model, and the ground that fits them."""
         self.lower, self.upper = self.bounds(self.positions, self.wxyz)
         self.extent = max(float(np.linalg.norm(self.upper - self.lower)) / np.sqrt(3.0), 1e-3)
         self.body_size = self._typical_size()
         self.force_scale = self._default_force_scale()
-        self._frames: Any = None
-        self.contacts = ArrowSet(scene, "/contacts", 0.009 * self.body_size, visible="contacts" in self._show)
-        self.grounds = self._add_grounds()
-        for layer in ("collision", "frames"):
-            if layer in self._show:
-                self.set_visible(layer, True)
-        self.update()
+        self._add_grounds()
 
-    def _add_grounds(self) -> list[Any]:
+    def _add_grounds(self) -> None:
         center = 0.5 * (self.lower + self.upper)
-        planes = planes_of(self.model)
+        planes = [(point, normal) for _, point, normal in planes_of(self.model)]
         if not planes:
             foot = center + self.up * (float(self.up @ self.lower_along_up()) - float(self.up @ center))
-            planes = [(None, foot, self.up)]
-        scene = self.server.scene
-        self.ground = Layer(scene, "/ground", "ground" in self._show)
-        return [
-            add_ground(scene, f"/ground/plane_{k}", point, normal, self.extent, center)
-            for k, (_, point, normal) in enumerate(planes)
+            planes = [(foot, self.up)]
+        for grid in self.grounds:
+            grid.remove()
+        self.grounds = [
+            add_ground(self.server.scene, f"/ground/plane_{k}", point, normal, self.extent, center)
+            for k, (point, normal) in enumerate(planes)
         ]
+
+    def follow(self) -> bool:
+        """Draw what was added to the model, changed or removed since. True if bodies, joints or shapes were."""
+        now, before = drawn_version(self.model), self._drawn
+        if now == before:
+            return False
+        changed = [(s, v) for s, v, _ in now] != [(s, v) for s, v, _ in before]
+        with self.server.atomic():
+            if changed:
+                self.bodies = bodies_of(self.model)
+                self.positions, self.wxyz = model_poses(self.model)
+            visual, self._collision_instances = _instances(self.bodies)
+            self.visual.draw(visual)
+            if changed or self.skins.points:
+                self.skins.remove()
+                self.skins = self._make_skins()
+            if changed:
+                self._measure()
+                self.contacts.radius = 0.009 * self.body_size
+                if self.collision is not None:
+                    self.collision.draw(self._collision_instances)
+                if self._frames is not None:
+                    self._frames.remove()
+                    self._frames = None
+                    self.set_visible("frames", "frames" in self._show)
+        self._drawn = now
+        return changed
 
     def lower_along_up(self) -> np.ndarray:
         """Lowest point of the model, or the origin if the whole model is above it and stands near it."""
@@ -244,7 +284,7 @@ class SceneView:
                 self.collision.visible = visible
         elif layer == "frames":
             if self._frames is None and visible:
-                per_skeleton = len(self.bodies) / len(skeletons_of(self.model))
+                per_skeleton = max(1, len(self.bodies)) / max(1, len(skeletons_of(self.model)))
                 size = 0.6 * self.body_size / np.sqrt(per_skeleton)
                 self._frames = scene.add_batched_axes(
                     "/frames",
@@ -299,7 +339,7 @@ class SceneView:
             if self.contacts.visible:
                 points, forces = contacts if contacts is not None else (np.zeros((0, 3)), np.zeros((0, 3)))
                 longest = 1.5 * self.body_size
-                self.contacts.update(points, arrow_vectors(forces, self.force_scale, longest))
+                self.contacts.update(points, arrow_vectors(forces, self.force_factor * self.force_scale, longest))
 
     def home(self, *, aspect: float = 1.5, frames: Any = None) -> CameraPose:
         """The camera that shows the whole model.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import logging
 import queue
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from typing import Any, Protocol, Self
 from kido.errors import KidoError, MissingExtraError
 from kido.viewer.model import Model
 from kido.viewer.scene import SceneView
+from kido.viewer.webpage import Webpage, page_title
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = 8080
@@ -92,6 +94,7 @@ class Page:
     Attributes:
         model: World or Skeleton.
         server: viser's.
+        webpage: what runs in the page.
         view: the model in the scene.
         is_world: whether there are contacts to be shown.
         fps: frames per second.
@@ -103,7 +106,9 @@ class Page:
     def __init__(self, model: Model, title: str, port: int | None, fps: float) -> None:
         self.model = model
         self.fps = float(fps)
-        self.server: Any = start_server(port, title=f"KIDO · {getattr(model, 'name', None) or title}")
+        name = getattr(model, "name", None) or title
+        self.server: Any = start_server(port, title=page_title(name))
+        self.webpage = Webpage(self.server, name)
         self._posted: queue.SimpleQueue[Callable[[], Any]] = queue.SimpleQueue()
         self._closed = False
 
@@ -142,6 +147,16 @@ class Page:
             self.end()
             stop_server(self.server)
 
+    def iframe(self, height: int = 500) -> str:
+        """HTML that shows the page in another one, ``height`` pixels high; notebooks show a viewer so."""
+        return (
+            f'<iframe src="{self.url}" style="width:100%;height:{int(height)}px;border:1px solid #ccc" '
+            f'title="{html.escape(self.webpage.title)}"></iframe>'
+        )
+
+    def _repr_html_(self) -> str:
+        return self.iframe()
+
     def end(self) -> None:
         """What has to end before the server does."""
 
@@ -165,11 +180,14 @@ class LivePage(Protocol):
     follower: Any
     pusher: Any
     targets: list[Any]
-    joint_panels: list[Any]
+
+    @property
+    def joint_panels(self) -> list[Any]: ...
 
     @property
     def real_time_factor(self) -> float: ...
     def post(self, action: Callable[[], Any]) -> None: ...
+    def hold_still(self) -> None: ...
     def add_key(self, key: str, f: Callable[[], Any], label: str | None = None) -> Any: ...
     def add_frame_callback(self, f: Callable[[Any], Any]) -> Callable[[], None]: ...
     def toggle_pause(self) -> None: ...

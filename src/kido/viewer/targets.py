@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kido.errors import StateError
 from kido.ik import HierarchicalIK, IkResult, InverseKinematics, TaskSpaceRegion
 from kido.viewer import palette
-from kido.viewer.rotations import matrix_from_wxyz, wxyz_from_matrix
+from kido.viewer.dragging import Gizmo
 from kido.viewer.server import LivePage, ViewerError
 
 Array = NDArray[np.float64]
@@ -36,20 +36,17 @@ class Target:
 
     Attributes:
         ik: the task.
-        gizmo: viser's handle of what is dragged.
+        gizmo: what is dragged.
     """
 
     def __init__(self, viewer: LivePage, ik: InverseKinematics, size: float, changed: Callable[[], None]) -> None:
         self.ik = ik
         self._viewer, self._changed = viewer, changed
-        self._dragged = False
         scene, gui, label = viewer.server.scene, viewer.server.gui, ik.node.name
         root = f"/targets/{len(viewer.targets)}"
-        self.gizmo = scene.add_transform_controls(root, scale=size, depth_test=False, line_width=3.0)
-        self.gizmo.on_update(self._moved)
+        self.gizmo = Gizmo(viewer, root, size, lambda X: setattr(ik.target, "world_transform", X))
         self._dot = scene.add_icosphere(f"{root}/dot", radius=0.12 * size, color=palette.REACHED)
         self._label = scene.add_label(f"{root}/label", label)
-        self._shown: Array | None = None
         with gui.add_folder(label, expand_by_default=False):
             self.active = gui.add_checkbox("Active", initial_value=ik.active)
             self.priority = gui.add_number("Priority", initial_value=ik.priority, min=0, max=99, step=1)
@@ -70,19 +67,6 @@ class Target:
 
         self._viewer.post(apply)
 
-    def _moved(self, event: Any) -> None:
-        X = np.eye(4)
-        X[:3, :3] = matrix_from_wxyz(np.array(event.target.wxyz, float))
-        X[:3, 3] = event.target.position
-        phase = event.phase
-
-        def apply() -> None:
-            self._dragged = phase != "end"
-            self._shown = X
-            self.ik.target.world_transform = X
-
-        self._viewer.post(apply)
-
     def _set_region(self) -> None:
         chosen = str(self.region.value)
         method = self.ik.error_method
@@ -91,12 +75,7 @@ class Target:
 
     def show(self) -> None:
         """Put the gizmo where the target is, unless a person holds it."""
-        X = self.ik.target.world_transform
-        if self._dragged or (self._shown is not None and np.array_equal(X, self._shown)):
-            return
-        self._shown = X
-        self.gizmo.position = tuple(X[:3, 3])
-        self.gizmo.wxyz = tuple(wxyz_from_matrix(X[None, :3, :3])[0])
+        self.gizmo.show(self.ik.target.world_transform)
 
     def describe(self, error: Array | None) -> None:
         """Show how far the task is from what it wants: its error (6,); None if it takes no part."""
@@ -216,12 +195,12 @@ class Targets:
 
 
 def off(error: Array) -> str:
-    """An error (6,) in words: "12.3 mm, 4.5 deg"."""
+    """An error (6,) in words: "12.3 mm, 0.045 rad"."""
     parts = []
     if np.abs(error[3:]).max() > 0.0:
         parts.append(f"{1e3 * np.linalg.norm(error[3:]):.3g} mm")
     if np.abs(error[:3]).max() > 0.0:
-        parts.append(f"{np.degrees(np.linalg.norm(error[:3])):.3g} deg")
+        parts.append(f"{np.linalg.norm(error[:3]):.3g} rad")
     return ", ".join(parts) or "nothing"
 
 

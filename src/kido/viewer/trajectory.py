@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kido.errors import StateError
+from kido.reprs import brief
 from kido.viewer.batches import displacements_of
 from kido.viewer.model import Model, bodies_of, body_labels, contacts_of, model_poses
 from kido.viewer.rotations import matrix_from_wxyz, wxyz_from_matrix
@@ -40,6 +41,8 @@ class Trajectory:
     names: Sequence[str] = ()
     contacts: Sequence[Contacts] = field(default=(), repr=False)
     skins: Sequence[np.ndarray] = field(default=(), repr=False)
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         times = np.array(self.times, dtype=float)

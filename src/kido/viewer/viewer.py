@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import math
 import threading
@@ -19,17 +18,15 @@ from kido.viewer.browser import Renderer
 from kido.viewer.camera import BodyCamera, Follower
 from kido.viewer.cameras import Cameras
 from kido.viewer.controls import Controls
-from kido.viewer.export import set_initial_camera
+from kido.viewer.dragging import PullTool
 from kido.viewer.forces import ArrowSet, arrow_vectors
+from kido.viewer.joints_panel import JointsFolder, JointsPanel
 from kido.viewer.model import Model, body_labels, gravity_of, is_mobile, is_world, skeletons_of
-from kido.viewer.panels import CameraPanel, JointsPanel, PullTool, PushPanel, ShowPanel, SimulationPanel
+from kido.viewer.panels import CameraPanel, PushPanel, ShowPanel, SimulationPanel
 from kido.viewer.pushing import Pacer, Push, Pusher
 from kido.viewer.scene import SceneView
 from kido.viewer.server import ViewerError
 from kido.viewer.targets import Target
-
-MAX_SLIDERS = 150
-"""A model with more degrees of freedom than this gets no joint sliders."""
 
 STATUS_PERIOD = 0.2
 """Seconds between two updates of the status line."""
@@ -37,6 +34,10 @@ STATUS_PERIOD = 0.2
 
 class Viewer(Controls, Cameras):
     """Shows a world or skeleton in the browser, at ``viewer.url`` on this machine only.
+
+    What is added to the model, changed or removed later appears with the next frame: skeletons, bodies, joints and
+    their limits, shapes, colours. A notebook shows the page where the viewer is the last expression of a cell; have
+    it run beside the cells with :meth:`start`.
 
     The page is served by threads of its own, but the model is touched only by the thread that calls
     :meth:`run`, :meth:`spin` or :meth:`step`: what people do on the page waits until then. Callbacks run in
@@ -69,26 +70,28 @@ class Viewer(Controls, Cameras):
         fps: float = 60.0,
         show: tuple[str, ...] = ("model", "ground", "contacts"),
     ) -> None:
-        skeletons = skeletons_of(model)
+        skeletons_of(model)
         self.is_world = is_world(model)
         self._thread: threading.Thread | None = None
         super().__init__(model, "model", port, fps)
         try:
-            self._setup(skeletons, paused, show)
+            self._setup(paused, show)
         except BaseException:
             self.close()
             raise
         if open_browser:
             webbrowser.open(self.url)
 
-    def _setup(self, skeletons: list[Any], paused: bool, show: tuple[str, ...]) -> None:
+    def _setup(self, paused: bool, show: tuple[str, ...]) -> None:
         self.labels = body_labels(self.model)
-        self.view = SceneView(self.server, self.model, show=show)
+        self._pull = PullTool(self)
+        self.view = SceneView(self.server, self.model, show=show, made=self._pull.attach)
         self._renderer = Renderer(self.server)
         self._frame_callbacks: list[Callable[[Viewer], Any]] = []
         self._next_status = 0.0
         self.paused = bool(paused) and self.is_world
         self.drawables = {}
+        self.drags = []
         self._number = itertools.count(1)
         self.follower = Follower()
         self.cameras: dict[str, BodyCamera] = {}
@@ -97,7 +100,6 @@ class Viewer(Controls, Cameras):
         self.pusher = Pusher(self.model) if self.is_world else None
         self._pacer = Pacer(self.model.time_step, self.fps) if self.is_world else None
         self._start = self.model.snapshot() if self.is_world else None
-        self._pull = PullTool(self)
         self._push_arrows = ArrowSet(
             self.server.scene,
             "/pushes",
@@ -105,35 +107,27 @@ class Viewer(Controls, Cameras):
             color=palette.PUSH,
             dot_color=palette.PUSH,
         )
-        self._pull.attach(self.view.visual.batches)
-        set_initial_camera(self.server, self.view.home())
+        self.greet_pages()
         gui = self.server.gui
         self._simulation: SimulationPanel | None = None
         self._push_panel: PushPanel | None = None
         if self.is_world:
-            with gui.add_folder("Simulation"):
+            with gui.add_folder("Simulation", order=0.0):
                 self._simulation = SimulationPanel(self)
-        with gui.add_folder("Show"):
+        with gui.add_folder("Show", order=1.0):
             self._show_panel = ShowPanel(self)
         gui.main_panel.dock_right()
-        with gui.add_folder("Camera", expand_by_default=not self.is_world):
+        with gui.add_folder("Camera", expand_by_default=not self.is_world, order=2.0):
             self._camera_panel = CameraPanel(self)
         if self.is_world:
-            with gui.add_folder("Push", expand_by_default=False):
+            with gui.add_folder("Push", expand_by_default=False, order=3.0):
                 self._push_panel = PushPanel(self)
-        self.joint_panels: list[JointsPanel] = []
-        moving = [s for s in skeletons if is_mobile(s) and s.num_dofs]
-        if sum(s.num_dofs for s in moving) <= MAX_SLIDERS:
-            with gui.add_folder("Joints", expand_by_default=not self.is_world, visible=bool(moving)):
-                for skeleton in moving:
-                    alone = len(moving) == 1
-                    place = contextlib.nullcontext() if alone else gui.add_folder(skeleton.name)
-                    with place:
-                        reach = 2.0 * self.view.extent
-                        self.joint_panels.append(JointsPanel(gui, skeleton, reach, self._joint_moved))
-        elif moving:
-            count = sum(s.num_dofs for s in moving)
-            gui.add_markdown(f"No joint sliders: {count} degrees of freedom are more than {MAX_SLIDERS}.")
+        self._joints = JointsFolder(self, 4.0, self._joint_moved)
+
+    @property
+    def joint_panels(self) -> list[JointsPanel]:
+        """Sliders, by skeleton."""
+        return self._joints.panels
 
     @property
     def num_clients(self) -> int:
@@ -216,6 +210,10 @@ class Viewer(Controls, Cameras):
         self.check_open()
         for callback in list(self._frame_callbacks):
             callback(self)
+        empty = not self.view.visual.batches
+        if self.view.follow():
+            self._model_changed(empty)
+        self._joints.follow()
         self.view.update()
         self._show_pushes()
         self.place_drawables()
@@ -225,13 +223,30 @@ class Viewer(Controls, Cameras):
             self._next_status = now + STATUS_PERIOD
             self._simulation.refresh()
 
+    def _model_changed(self, was_empty: bool) -> None:
+        """Bodies, joints or shapes came, went or changed: forget what hung on those that are gone."""
+        self.labels = body_labels(self.model)
+        bodies = self.view.bodies
+        self.forget_strangers()
+        if self.selected is not None and not any(self.selected is b for b in bodies):
+            self.selected = None
+        if self.pusher is not None:
+            self.pusher.pushes = [p for p in self.pusher.pushes if any(p.body is b for b in bodies)]
+            self._start = self.model.snapshot()
+        self._push_arrows.radius = 0.02 * self.view.body_size
+        if self._push_panel is not None:
+            self._push_panel.refresh()
+        self.forget_cameras()
+        self.show_all() if was_empty else self.set_first_camera()
+
     def _show_pushes(self) -> None:
         if self.pusher is None:
             return
         pushes = self.pusher.pushes
         points = np.array([p.point() for p in pushes]).reshape(-1, 3)
         forces = np.array([p.force for p in pushes]).reshape(-1, 3)
-        vectors = arrow_vectors(forces, 0.3 * self.view.force_scale, 2.0 * self.view.body_size)
+        scale = 0.3 * self.view.force_factor * self.view.force_scale
+        vectors = arrow_vectors(forces, scale, 2.0 * self.view.body_size)
         for k, push in enumerate(pushes):
             if push.target is not None:
                 vectors[k] = push.target - points[k]
@@ -290,7 +305,7 @@ class Viewer(Controls, Cameras):
         self.pause()
 
     def reset(self) -> None:
-        """Back to the state in which the world was when the viewer was made."""
+        """Back to the state of the world when the viewer was made, or when bodies, joints or shapes last changed."""
         world = self.check_world("Resetting")
         world.restore(self._start)
         if self.pusher is not None:
@@ -338,15 +353,19 @@ class Viewer(Controls, Cameras):
 
     def release_shapes(self) -> None:
         """Let shapes take no clicks and drags, so that what is inside of them can be dragged."""
-        self._pull.detach(self.view.visual.batches)
+        self._pull.detach()
 
     def _joint_moved(self, action: Callable[[], None]) -> None:
         def apply() -> None:
-            if self.is_world and not self.paused:
-                self.pause()
+            self.hold_still()
             action()
 
         self.post(apply)
+
+    def hold_still(self) -> None:
+        """Pause a world that runs."""
+        if self.is_world and not self.paused:
+            self.pause()
 
     def check_body(self, body: Any) -> None:
         """Raise a `NameLookupError` if a body is none of those shown."""

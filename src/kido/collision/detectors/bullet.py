@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.spatial.transform import Rotation
+import scipy
 
 from kido.collision.container import HULL, PLANE
 from kido.collision.detectors.base import unknown
@@ -67,7 +67,9 @@ class BulletShapes(NarrowPhase):
         return bullet.createCollisionShape(physicsClientId=self.client, **arguments)
 
     def place(self, rotation: np.ndarray, position: np.ndarray) -> None:
-        turns = Rotation.from_matrix(rotation.reshape(-1, 3, 3)).as_quat() if len(rotation) else []
+        turns = (
+            scipy.spatial.transform.Rotation.from_matrix(rotation.reshape(-1, 3, 3)).as_quat() if len(rotation) else []
+        )
         for body, p, turn in zip(self.bodies, position, turns, strict=True):
             self.bullet.resetBasePositionAndOrientation(body, p, turn, physicsClientId=self.client)
         self.position[:] = position

@@ -14,6 +14,7 @@ from kido.constraints.constraint import Constraint
 from kido.dynamics.embedding.solver import EmbeddingSolver, respond_many
 from kido.dynamics.system import ConstrainedSystem, Rates, listed_constraints
 from kido.errors import ModelError, StateError
+from kido.reprs import brief
 from kido.skeleton import BodyNode, DegreeOfFreedom, Skeleton
 
 __all__ = ["AggregateBody", "ConstraintEmbedding"]
@@ -42,6 +43,8 @@ class AggregateBody:
     dependent: list[DegreeOfFreedom]
     redundant: list[str]
     least_pivot: float
+
+    __repr__ = brief
 
 
 class ConstraintEmbedding:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError
 from kido.math.transform import inverse_transform
+from kido.reprs import brief
 from kido.skeleton import WORLD_FRAME, CompoundJoint, DegreeOfFreedom, Frame, Joint
 from kido.skeleton.joints.coordinates import CoordinateKind
 from kido.skeleton.nodes.node import JacobianNode
@@ -37,6 +38,8 @@ class HingeChain:
     lower: Array
     upper: Array
     name: str = "chain"
+
+    __repr__ = brief
 
     def __len__(self) -> int:
         return len(self.axes)

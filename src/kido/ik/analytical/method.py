@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError
 from kido.ik.analytical.solution import QualityComparison, Solution, Validity, largest_component_is_smaller, ranked
+from kido.ik.coordinates import POSED
 from kido.ik.gradient_method import DampedLeastSquares, GradientMethod, JacobianMethod
 from kido.skeleton import DegreeOfFreedom
 
@@ -189,12 +190,13 @@ class AnalyticalMethod(GradientMethod):
     def _moved(self, change: Array) -> Iterator[None]:
         """For a while, the skeleton is where a change of the task's coordinates takes it."""
         skeleton = self.ik.skeleton
-        before = skeleton.positions
-        try:
-            self.ik.positions = self.ik.retract(self.ik.positions, change)
-            yield
-        finally:
-            skeleton.positions = before
+        with skeleton.turn.used(POSED):
+            before = skeleton.positions
+            try:
+                self.ik.positions = self.ik.retract(self.ik.positions, change)
+                yield
+            finally:
+                skeleton.positions = before
 
     def _extra_step(self, error: Array, extra: NDArray[np.intp]) -> Array:
         return self.extra_method.step(self.ik.compute_jacobian()[:, extra], error)

@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.reprs import brief
+
 Array = NDArray[np.float64]
 
 
@@ -54,6 +56,8 @@ class Solution:
     position_error: float = float("nan")
     angle_error: float = float("nan")
 
+    __repr__ = brief
+
     @property
     def is_valid(self) -> bool:
         """Whether it reaches the pose within limits."""
@@ -74,6 +78,8 @@ class SolutionBatch(NamedTuple):
     positions: Array
     errors: Array
     flags: NDArray[np.int64]
+
+    __repr__ = brief
 
 
 QualityComparison = Callable[[Array, Array, Array], bool]

@@ -134,7 +134,8 @@ class Stepper:
 
     def fits(self) -> bool:
         """Whether the skeleton, which is compiled, is built as it was."""
-        return self.skeleton.current_state.ready is self.workspace
+        state = self.skeleton.current_state
+        return (state.ready or state.prepare()) is self.workspace
 
     def set(self, name: str, value: float) -> None:
         """Another number for a setting."""

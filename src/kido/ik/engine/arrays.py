@@ -7,9 +7,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
-from scipy.stats import qmc
 
 from kido.errors import StateError
 from kido.ik.coupling import KEY, coupling_of
@@ -76,7 +75,7 @@ def reach_of(skeleton: Skeleton) -> float:
 @lru_cache(16)
 def _even(columns: int, number: int, seed: int) -> Array:
     """The first points (number, columns) of a scrambled Sobol sequence in the unit cube (kept: not to be written)."""
-    sequence = qmc.Sobol(columns, scramble=True, rng=np.random.default_rng(seed))
+    sequence = scipy.stats.qmc.Sobol(columns, scramble=True, rng=np.random.default_rng(seed))
     return sequence.random_base2(max(0, int(np.ceil(np.log2(number)))))[:number]
 
 
@@ -112,7 +111,7 @@ def sampled_positions(skeleton: Skeleton, dofs: NDArray[np.integer], number: int
         if tree.kind[i] in _WHOLE_JOINTS and np.isin(own, dofs).all():
             if np.isinf(tree.lower[own]).all() and np.isinf(tree.upper[own]).all():
                 rng = np.random.default_rng([seed, i])
-                result[:, own] = Rotation.random(number, rng=rng).as_rotvec()
+                result[:, own] = scipy.spatial.transform.Rotation.random(number, rng=rng).as_rotvec()
     return result
 
 

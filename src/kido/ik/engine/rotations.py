@@ -12,45 +12,11 @@ from __future__ import annotations
 import math
 
 from kido.jit import kernel, where_positive
-from kido.kernels.manifold import inverse_left_jacobian_coefficient
 from kido.math.elementary import arctan2
-from kido.math.so3 import quaternion_to_rotation_vector
+from kido.math.lie import inverse_left_jacobian_coefficient
 from kido.math.trig import sincos
 
 MIN_COSINE = 1e-9  # of the middle Euler angle, where the two others turn about one axis
-
-
-@kernel
-def rotation_vector_of(R):
-    """log of a rotation matrix, its angle in [0, pi]; accurate at both ends.
-
-    The quaternion is made from the largest of its components (Shepperd, 1978), chosen without a branch.
-    """
-    w = 1.0 + R[0] + R[4] + R[8]
-    x = 1.0 + R[0] - R[4] - R[8]
-    y = 1.0 - R[0] + R[4] - R[8]
-    z = 1.0 - R[0] - R[4] + R[8]
-    a, b, c = R[7] - R[5], R[2] - R[6], R[3] - R[1]
-    p, q, s = R[3] + R[1], R[6] + R[2], R[7] + R[5]
-    # Rows of 4 q q^T: that of w, or of x, or the better of y and z.
-    m = y - z
-    e0, e1, e2, e3 = where_positive(m, b, c), where_positive(m, p, q), where_positive(m, y, s), where_positive(m, s, z)
-    m = x - where_positive(m, y, z)
-    e0, e1, e2, e3 = (
-        where_positive(m, a, e0),
-        where_positive(m, x, e1),
-        where_positive(m, p, e2),
-        where_positive(m, q, e3),
-    )
-    m = w - 1.0
-    e0, e1, e2, e3 = (
-        where_positive(m, w, e0),
-        where_positive(m, a, e1),
-        where_positive(m, b, e2),
-        where_positive(m, c, e3),
-    )
-    n = 1.0 / math.sqrt(e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3)
-    return quaternion_to_rotation_vector(n * e0, n * e1, n * e2, n * e3)
 
 
 @kernel

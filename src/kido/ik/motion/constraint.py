@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.transform import Rotation
 
 from kido.batch import Batch
 from kido.errors import ModelError
+from kido.ik.coordinates import POSED
 from kido.ik.engine.build import compile_tasks
 from kido.ik.engine.residuals import evaluate_frames
 from kido.ik.engine.tasks import UNUSED_ROW
@@ -55,13 +56,14 @@ class Poses:
 
     def one_by_one(self, frames: NDArray[np.int64]) -> Iterator[int]:
         """Puts the skeleton into one pose after the other, and back at the end."""
-        before = self.skeleton.positions
-        try:
-            for frame in frames.tolist():
-                self.skeleton.positions = self.positions[frame]
-                yield frame
-        finally:
-            self.skeleton.positions = before
+        with self.skeleton.turn.used(POSED):
+            before = self.skeleton.positions
+            try:
+                for frame in frames.tolist():
+                    self.skeleton.positions = self.positions[frame]
+                    yield frame
+            finally:
+                self.skeleton.positions = before
 
 
 class PoseConstraint(ABC):
@@ -290,7 +292,9 @@ class OrientationConstraint(TaskConstraint):
 
     def __init__(self, node: JacobianNode, target: Any, *, frames: Frames = None, weight: ArrayLike = 1.0) -> None:
         what = f"OrientationConstraint of {getattr(node, 'name', node)!r}: target"
-        rotations = as_numbers_of(target.as_matrix() if isinstance(target, Rotation) else target, what, (3, 3))
+        rotations = as_numbers_of(
+            target.as_matrix() if isinstance(target, scipy.spatial.transform.Rotation) else target, what, (3, 3)
+        )
         poses = np.array([as_transform(R, what) for R in rotations.reshape(-1, 3, 3)])
         task = Task.orientation(_checked_node(node, type(self).__name__), poses[0])
         super().__init__(task, poses if rotations.ndim > 2 else None, frames=frames, weight=weight)

@@ -26,8 +26,9 @@ from kido.ik.motion.rows import (
 from kido.ik.motion.smoothness import AccelerationRows, VelocityRows, pieces_of
 from kido.ik.motion.variable import Variable
 from kido.ik.result import IkResult
-from kido.ik.rotations import right_jacobian, rotation_of_vector
+from kido.ik.rotations import right_jacobian
 from kido.ik.tasks import Task
+from kido.math.lie import exp_rotation
 from kido.math.transform import as_numbers, number_or_nan
 from kido.optimization import Evaluator, GaussNewtonSolver, LeastSquares, Problem, Solver
 
@@ -136,7 +137,7 @@ class MotionProblem(Problem):
                 v = q[:, piece.dofs[:3]]
                 to_rates[:, :3, :3] = right_jacobian(v)
                 if len(piece.dofs) > 3:
-                    to_rates[:, 3:, 3:] = rotation_of_vector(v).transpose(0, 2, 1)
+                    to_rates[:, 3:, 3:] = exp_rotation(v).transpose(0, 2, 1)
                 chosen = to_rates[:, piece.chosen][:, :, piece.chosen]
                 by_frame[..., piece.columns] = np.einsum("...ki,kij->...kj", by_frame[..., piece.columns], chosen)
         return rows

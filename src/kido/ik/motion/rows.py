@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.linalg import cho_solve_banded, cholesky_banded
 
 from kido.ik.coupling import coupling_of
 from kido.ik.motion.constraint import PoseConstraint, Poses
@@ -84,7 +83,7 @@ def parts_of(rows: Rows, poses: Poses) -> list[Part]:
     return poses.memory[rows]
 
 
-def sparse_jacobian(sources: list[Rows], poses: Poses, n: int) -> sparse.csr_array:
+def sparse_jacobian(sources: list[Rows], poses: Poses, n: int) -> scipy.sparse.csr_array:
     """Derivatives of all rows, one source after the other, by the n variables of each frame."""
     values, places, first = [np.zeros(0)], [np.zeros((2, 0), dtype=np.int64)], 0
     for rows in sources:
@@ -98,7 +97,7 @@ def sparse_jacobian(sources: list[Rows], poses: Poses, n: int) -> sparse.csr_arr
             places.append(np.stack([row.ravel(), column.ravel()]))
         first += groups * m
     shape = (first, len(poses.positions) * n)
-    return sparse.csr_array((np.concatenate(values), tuple(np.concatenate(places, axis=1))), shape=shape)
+    return scipy.sparse.csr_array((np.concatenate(values), tuple(np.concatenate(places, axis=1))), shape=shape)
 
 
 def add_normal_equations(blocks: list[Array], parts: list[Part]) -> None:
@@ -164,5 +163,5 @@ class BandedNormalEquations:
             band[np.broadcast_to(below, column.shape)[inside], column[inside]] = 0.0
             band[0, fixed] = 1.0
             right = np.where(free, right, 0.0)
-        factor = cholesky_banded(band, overwrite_ab=True, lower=True, check_finite=False)
-        return cho_solve_banded((factor, True), right, check_finite=False)
+        factor = scipy.linalg.cholesky_banded(band, overwrite_ab=True, lower=True, check_finite=False)
+        return scipy.linalg.cho_solve_banded((factor, True), right, check_finite=False)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from kido.ik.motion.constraint import Poses
 from kido.ik.motion.rows import Indices, Part
-from kido.ik.rotations import inverse_left_jacobian, rotation_of_vector, vector_of_rotation
+from kido.ik.rotations import inverse_left_jacobian
+from kido.math.lie import exp_rotation, log_rotation
 from kido.skeleton import BallJoint, FreeJoint
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ class Piece:
         log(R_k^T R_k+1), the turn in the body's axes; of free joints this and the way of the origin in fixed axes."""
         d = np.diff(q[:, self.dofs], axis=0)
         if self.rotation:
-            R = rotation_of_vector(q[:, self.dofs[:3]])
-            d[:, :3] = vector_of_rotation(R[:-1].transpose(0, 2, 1) @ R[1:])
+            R = exp_rotation(q[:, self.dofs[:3]])
+            d[:, :3] = log_rotation(R[:-1].transpose(0, 2, 1) @ R[1:])
         return d
 
     def derivatives(self, q: Array, d: Array) -> tuple[Array, Array]:
@@ -51,7 +52,7 @@ class Piece:
         first = np.tile(-np.eye(c), (len(d), 1, 1))
         second = -first
         if self.rotation:
-            R = rotation_of_vector(q[:, self.dofs[:3]])
+            R = exp_rotation(q[:, self.dofs[:3]])
             first[:, :3, :3] = -inverse_left_jacobian(d[:, :3])
             second[:, :3, :3] = inverse_left_jacobian(-d[:, :3])
             if c > 3:

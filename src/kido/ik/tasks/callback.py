@@ -39,7 +39,7 @@ class CallbackKind(TaskKind):
     def __init__(self, function: Callable[..., Any], number: int):
         self.function, self.number = function, number
         self._failure: Exception | None = None
-        if isinstance(function, callback):
+        if hasattr(function, "address"):
             self._address = function.address
         else:  # kept as long as the kind is: what it calls by address
             self._pointer: Any = callback(self._write) if JIT_DISABLED else _FUNCTION(self._write)
@@ -56,7 +56,7 @@ class CallbackKind(TaskKind):
     def residual(self) -> int:
         return self._address
 
-    in_python = property(lambda self: not isinstance(self.function, callback), doc="Whether it needs Python's lock.")
+    in_python = property(lambda self: not hasattr(self.function, "address"), doc="Whether it needs Python's lock.")
 
     def rows(self, skeleton: Skeleton, task: Task, columns: int) -> int:
         return self.number

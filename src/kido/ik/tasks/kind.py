@@ -29,6 +29,7 @@ from kido.ik.engine.tasks import (
 from kido.ik.model import carrier_of
 from kido.jit import callback, lanes_view, view
 from kido.math.transform import as_flag, as_numbers, as_transform, number_or_nan
+from kido.reprs import brief
 from kido.skeleton.frames.frame import Frame
 from kido.skeleton.nodes.node import JacobianNode
 from kido.tree.schema import DATA, TREE
@@ -106,6 +107,9 @@ class TaskKind:
 
     def __reduce__(self) -> Any:
         return self._constant  # copies and pickles are the constant itself
+
+    def __repr__(self) -> str:
+        return f"<{self.what}>"
 
     @property
     def residual(self) -> int:
@@ -203,6 +207,8 @@ class Task:
     error_from_center: bool = False
     axis: Array = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
     positions: Array | None = None
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         if self.node is not None and not isinstance(self.node, JacobianNode):

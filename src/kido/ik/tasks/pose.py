@@ -13,13 +13,14 @@ from numpy.typing import ArrayLike
 from kido.errors import ModelError
 from kido.ik import rotations
 from kido.ik.engine.residuals import NOTHING_TURNS, add_columns, bounded_rows, placed, scaled_rows, transpose
-from kido.ik.engine.rotations import euler_xyz_of, inverse_euler_jacobian, inverse_left_jacobian, rotation_vector_of
+from kido.ik.engine.rotations import euler_xyz_of, inverse_euler_jacobian, inverse_left_jacobian
 from kido.ik.engine.tasks import EULER_XYZ, ROTATION_VECTOR
 from kido.ik.error_method import DEFAULT_TOLERANCE, Array, BoundedError
 from kido.ik.frames import jacobian_of
 from kido.ik.tasks import Task
 from kido.ik.tasks.kind import FREE_COMPONENTS, INF, TaskKind, bounds_of, constructor
 from kido.jit import kernel
+from kido.math.lie import exp_rotation, log_rotation, matrix_to_rotation_vector
 from kido.math.so3 import compose, rotate_inverse
 from kido.math.transform import as_flag, as_numbers, as_vector, inverse_transform
 from kido.skeleton import Frame, SimpleFrame
@@ -42,7 +43,7 @@ def pose_residual(t, d, s, o, k):
     C = scaled_rows(Ft, f3, f4, f5)
     A = NOTHING_TURNS
     if s.angle[k] == ROTATION_VECTOR:
-        r0, r1, r2 = rotation_vector_of(compose(Ft, R))
+        r0, r1, r2 = matrix_to_rotation_vector(compose(Ft, R))
         f0, f1, f2 = bounded_rows(s, o, row, r0, r1, r2, middle)
         A = scaled_rows(compose(inverse_left_jacobian(r0, r1, r2), Ft), f0, f1, f2)
     elif s.angle[k] == EULER_XYZ:
@@ -162,7 +163,7 @@ class TaskSpaceRegion(BoundedError):
         d[3:] = R_WF.T @ (X_WB[:3, 3] - X_WT[:3, 3])
         if angles != "free":
             E = R_WF.T @ X_WB[:3, :3] @ X_WT[:3, :3].T @ R_WF
-            d[:3] = rotations.vector_of_rotation(E) if angles == "vector" else rotations.euler_xyz_of_rotation(E)
+            d[:3] = log_rotation(E) if angles == "vector" else rotations.euler_xyz_of_rotation(E)
         return d
 
     def compute_displacement(self) -> Array:
@@ -207,7 +208,7 @@ class TaskSpaceRegion(BoundedError):
             D[part] -= rotations.cross_matrix(d[part]) @ w
         if angles == "euler":
             turning = np.linalg.solve(rotations.inverse_left_jacobian(d[:3]), D[:3])
-            d[:3] = rotations.euler_xyz_of_rotation(rotations.rotation_of_vector(d[:3]))
+            d[:3] = rotations.euler_xyz_of_rotation(exp_rotation(d[:3]))
             D[:3] = rotations.inverse_euler_jacobian(d[:3]) @ turning
         return d, D
 
@@ -236,7 +237,7 @@ class TaskSpaceRegion(BoundedError):
         X_WT = self.target_frame.world_transform
         R_WF = X_WT[:3, :3] if self._reference is None else self._reference.world_transform[:3, :3]
         if angles != "free":
-            made = rotations.rotation_of_vector if angles == "vector" else rotations.rotation_of_euler_xyz
+            made = exp_rotation if angles == "vector" else rotations.rotation_of_euler_xyz
             X_WB[:3, :3] = R_WF @ made(wanted[:3]) @ R_WF.T @ X_WT[:3, :3]
         X_WB[:3, 3] = X_WT[:3, 3] + R_WF @ wanted[3:]
         return X_WB @ inverse_transform(ik.offset)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ __all__ = ["MESH_SUFFIXES", "MeshData", "load_mesh", "read_mesh_data"]
 MESH_SUFFIXES = (".dae", ".obj", ".stl")
 CACHED_MESHES = 1024
 
-_read: OrderedDict[tuple[Any, ...], tuple[Mesh, tuple[str, ...]]] = OrderedDict()
+_read: OrderedDict[tuple[Any, ...], tuple[Mesh, tuple[str, ...], tuple[FileFormatError, ...]]] = OrderedDict()
 
 
 def read_mesh_data(path: str | Path, *, up_axis: str = "ignore", submesh: str | None = None) -> MeshData:
@@ -58,6 +59,8 @@ def read_mesh_data(path: str | Path, *, up_axis: str = "ignore", submesh: str | 
             raise MeshNotFoundError(name, [path])
         mesh = read_dae(name, up_axis, submesh)
     if not len(mesh.faces):
+        if mesh.mistakes:
+            raise mesh.mistakes[0]
         raise FileFormatError(name, None, "the mesh has no triangles")
     finite = np.isfinite(mesh.vertices).all(axis=1)
     if not finite.all():
@@ -75,6 +78,7 @@ def load_mesh(
     submesh: str | None = None,
     center: bool = False,
     remark: Callable[[str], None] | None = None,
+    strict: bool = False,
 ) -> Mesh:
     """A `kido.shapes.Mesh` from an STL, OBJ or DAE file.
 
@@ -86,6 +90,7 @@ def load_mesh(
         submesh: name of the one part of an OBJ or DAE file that is wanted.
         center: move the middle of the bounding box to the origin, before scaling.
         remark: called with each thing the reader left out, in words.
+        strict: refuse what is wrong in the file and would be left out: faces with less than three corners.
 
     The same arguments give the same object for as long as the file does not change.
 
@@ -102,18 +107,23 @@ def load_mesh(
     if found is None:
         data = read_mesh_data(resolved, up_axis=up_axis, submesh=submesh)
         if center:
-            middle = 0.5 * (data.vertices.min(axis=0) + data.vertices.max(axis=0))
+            middle = 0.5 * data.vertices.min(axis=0) + 0.5 * data.vertices.max(axis=0)
             data = replace(data, vertices=data.vertices - middle)
-        found = (_scaled(data, factors, resolved, collide_as), data.remarks)
+        found = (_scaled(data, factors, resolved, collide_as), data.remarks, data.mistakes)
         _read[key] = found
         while len(_read) > CACHED_MESHES:
             _read.popitem(last=False)
     else:
         _read.move_to_end(key)
+    mesh, remarks, mistakes = found
+    if strict and mistakes:
+        raise copy(mistakes[0])
     if remark is not None:
-        for text in found[1]:
+        for text in remarks:
             remark(text)
-    return found[0]
+        if mistakes:
+            remark(f"{mistakes[0]}; {len(mistakes)} of that kind are left out")
+    return mesh
 
 
 def _scaled(data: MeshData, factors: tuple[float, float, float], uri: str, collide_as: str) -> Mesh:

@@ -14,6 +14,7 @@ Source: COLLADA 1.4.1 specification (Khronos, 2008).
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -59,6 +60,8 @@ def _color(element: Element | None) -> Color | None:
 
 UP_AXIS_CHOICES = ("ignore", "apply")
 MAX_MESH_BYTES = 512 * 1024 * 1024
+MAX_TRIANGLES = 10_000_000  # counted as often as they are placed
+COUNT = re.compile("[0-9]{1,15}")
 MAX_NODE_DEPTH = 200  # of nodes in nodes
 MAX_NODES = 100_000  # counted as often as they are placed
 
@@ -68,6 +71,7 @@ TO_Z_UP = {
     "Y_UP": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]),
     "Z_UP": np.eye(3),
 }
+_PLACING = ("instance_node", "instance_geometry", "instance_controller")  # what makes a node's transform matter
 _PRIMITIVES = ("triangles", "polylist", "polygons", "tristrips", "trifans")
 
 
@@ -81,6 +85,7 @@ def read_dae(path: str, up_axis: str = "ignore", submesh: str | None = None) -> 
     unit, up = document.unit_and_up()
     turn = unit * (TO_Z_UP[up] if up_axis == "apply" else np.eye(3))
     parts = []
+    count = 0
     for placed in document.placed_geometries():
         own = (placed.geometry.get("name") or "", placed.geometry.get("id") or "")
         names[own[0] or own[1]] = None
@@ -89,6 +94,9 @@ def read_dae(path: str, up_axis: str = "ignore", submesh: str | None = None) -> 
         rotation, translation = placed.matrix[:3, :3], placed.matrix[:3, 3]
         mirrored = np.linalg.det(rotation) < 0.0
         for positions, faces, symbol in document.primitives(placed.geometry):
+            count += len(faces)
+            if count > MAX_TRIANGLES:
+                raise document.error(placed.geometry, f"its scene has more than {MAX_TRIANGLES:,} triangles; refused")
             color = material_color(document.ids, placed.materials.get(symbol, symbol))
             vertices = (positions @ rotation.T + translation) @ turn.T
             parts.append(Part(vertices, faces[:, ::-1] if mirrored else faces, color))
@@ -172,7 +180,7 @@ class _Document:
             )
             raise self.error(node, f"nodes are {most}")
         matrix = parent
-        for child in node:
+        for child in node if any(_tag(item) in _PLACING for item in node.iter()) else ():
             matrix = matrix @ self._transform(child)
         for child in node:
             tag = _tag(child)
@@ -272,6 +280,8 @@ class _Document:
                 if len(corners) % 3:
                     raise self.error(element, f"<triangles> has {len(corners)} corners, not a multiple of 3")
                 found.append(corners.reshape(-1, 3))
+            elif len(corners) < 3:
+                continue
             elif tag == "trifans":
                 found.append(np.stack([np.full(len(corners[2:]), corners[0]), corners[1:-1], corners[2:]], axis=1))
             else:
@@ -281,8 +291,8 @@ class _Document:
         return np.concatenate(found)
 
     def _fans(self, element: Element, corners: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        if len(counts) and (counts.min() < 0 or counts.sum() > len(corners)):
-            raise self.error(element, f"{counts.sum()} corners in <vcount>, {len(corners)} in <p>")
+        if len(counts) and (counts.min() < 0 or counts.max() > len(corners) or counts.sum() > len(corners)):
+            raise self.error(element, f"<vcount> and <p> do not match: {len(corners)} corners in <p>")
         starts = np.cumsum(counts) - counts
         found = [np.zeros((0, 3), dtype=np.int64)]
         for n in np.unique(counts):
@@ -322,7 +332,7 @@ class _Document:
 
     def _integer(self, element: Element, attribute: str) -> int:
         text = element.get(attribute, "1" if attribute == "stride" else "0")
-        if not text.strip().isdigit():
+        if not COUNT.fullmatch(text.strip()):
             raise self.error(element, f"{attribute}='{text}' of <{_tag(element)}> is not a count")
         return int(text)
 

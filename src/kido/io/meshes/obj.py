@@ -7,7 +7,9 @@ change the triangles. Lines, points and free-form surfaces are left out, with a 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -15,7 +17,9 @@ import numpy as np
 from kido.errors import FileFormatError
 from kido.io.meshes.triangles import Color, MeshData, Part, join_parts
 
-__all__ = ["read_obj"]
+__all__ = ["library_path", "read_obj"]
+
+MAX_LIBRARY_BYTES = 16 * 1024 * 1024
 
 SURFACES = ("curv", "curv2", "surf", "cstype")
 
@@ -32,6 +36,7 @@ def read_obj(data: bytes, path: str, submesh: str | None = None) -> MeshData:
     faces = groups.setdefault("", [])
     materials: dict[str, Color] = {}
     remarks: list[str] = []
+    mistakes: list[FileFormatError] = []
     for line, words in _statements(data):
         keyword = words[0]
         if keyword == "v":
@@ -39,8 +44,8 @@ def read_obj(data: bytes, path: str, submesh: str | None = None) -> MeshData:
         elif keyword == "f":
             corners = [_index(word, len(vertices), path, line) for word in words[1:]]
             if len(corners) < 3:
-                raise FileFormatError(path, line, f"a face with {len(corners)} corners; expected at least 3")
-            if wanted:
+                mistakes.append(FileFormatError(path, line, f"a face with {len(corners)} corners; expected at least 3"))
+            elif wanted:
                 faces.extend((corners[0], corners[k], corners[k + 1]) for k in range(1, len(corners) - 1))
         elif keyword in ("o", "g"):
             name = " ".join(words[1:])
@@ -60,7 +65,7 @@ def read_obj(data: bytes, path: str, submesh: str | None = None) -> MeshData:
         for name, group in groups.items()
         if group
     ]
-    return join_parts(parts, remarks)
+    return replace(join_parts(parts, remarks), mistakes=tuple(mistakes))
 
 
 def _statements(data: bytes) -> Iterator[tuple[int, list[str]]]:
@@ -101,16 +106,29 @@ def _index(word: str, count: int, path: str, line: int) -> int:
     return resolved
 
 
+def library_path(mesh: Path, name: str) -> Path | None:
+    """The file of a material library that an OBJ file names; None if that is not below the file's folder."""
+    relative = PurePosixPath(name.replace("\\", "/"))
+    if not relative.parts or relative.is_absolute() or ".." in relative.parts or "\0" in name:
+        return None
+    library = mesh.parent / relative
+    folders = mesh.parent, Path(os.path.realpath(mesh)).parent
+    real = Path(os.path.realpath(library))
+    inside = any(real.is_relative_to(os.path.realpath(folder)) for folder in folders)
+    return library if inside and (library.is_file() or not library.exists()) else None
+
+
 def _read_library(name: str, path: str, remarks: list[str]) -> dict[str, Color]:
     """Colours by material name. A library is read only from the mesh's own folder or below it."""
-    relative = PurePosixPath(name.replace("\\", "/"))
-    if not relative.parts or relative.is_absolute() or ".." in relative.parts:
+    library = library_path(Path(path), name)
+    if library is None:
         remarks.append(f"{path}: material library '{name}' is not below the mesh's folder; its colours are left out")
         return {}
-    library = Path(path).parent / relative
     try:
-        data = library.read_bytes()
+        data = library.read_bytes() if library.stat().st_size <= MAX_LIBRARY_BYTES else b""
     except (OSError, ValueError):  # no such file, or a name that no file can have
+        data = b""
+    if not data:
         remarks.append(f"{path}: material library '{library}' is not there; its colours are left out")
         return {}
     colors: dict[str, Color] = {}

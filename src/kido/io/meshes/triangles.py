@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kido.errors import FileFormatError
+
 __all__ = ["Color", "MeshData", "Part", "join_parts", "merge_equal_vertices"]
 
 Color = tuple[float, float, float, float]
@@ -31,6 +33,7 @@ class MeshData:
     color: RGBA in 0..1 if the whole mesh has one colour; vertex_colors: (n, 4) RGBA in 0..1 if it has
         several.
     remarks: what the reader left out, in words.
+    mistakes: what is wrong in the file and was left out, as the errors that strict reading raises.
     """
 
     vertices: np.ndarray
@@ -38,6 +41,7 @@ class MeshData:
     color: Color | None = None
     vertex_colors: np.ndarray | None = None
     remarks: tuple[str, ...] = ()
+    mistakes: tuple[FileFormatError, ...] = ()
 
     def __post_init__(self) -> None:
         for array in (self.vertices, self.faces, self.vertex_colors):

@@ -29,7 +29,7 @@ from kido.io.sdf.between import hold_models
 from kido.io.sdf.build import SkeletonBuilder
 from kido.io.sdf.models import ModelReader, read_version
 from kido.io.sdf.shapes import ShapeReader
-from kido.io.xml import is_text, parse
+from kido.io.xml import Remarks, is_text, parse
 from kido.simulation import World
 
 __all__ = ["read"]
@@ -46,6 +46,7 @@ def read(
     missing_meshes: str = "error",
     missing_includes: str = "error",
     up_axis: str = "ignore",
+    strict: bool = False,
 ) -> World:
     """Read an SDF file, or a text that starts with ``<``, as a world in its initial state.
 
@@ -57,6 +58,8 @@ def read(
         visuals, collisions: whether to read these shapes; False also ignores that their meshes are missing.
         missing_meshes, missing_includes: "error", or "skip" to leave out what is not there, with a warning each.
         up_axis: of DAE meshes, as in `kido.io.urdf.read`.
+        strict: refuse what is otherwise read with a warning, as in `kido.io.urdf.read`; here also links called
+            ``world`` and models of one name.
 
     Returns:
         The world; ``skeleton.warnings`` says what was left out, ``skeleton.loops`` which joints close loops.
@@ -69,7 +72,7 @@ def read(
     check_choice("missing_meshes", missing_meshes, MISSING_FILES)
     check_choice("missing_includes", missing_includes, MISSING_FILES)
     path = None if is_text(source) else Path(source).absolute()
-    root = parse(source)
+    root = parse(source, remarks=Remarks(strict=strict))
     reader = ModelReader(package_dirs, missing_includes == "skip")
     file = reader.source(path, read_version(root))
     worlds = root.children("world")

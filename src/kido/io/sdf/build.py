@@ -112,7 +112,7 @@ class SkeletonBuilder:
             for k, mimic in enumerate(mimics.get(step.joint.name, [])):
                 if mimic is not None:
                     joint.dofs[k].mimic = mimic
-        elif static:
+        elif static or link.spec.held:
             joint = WeldJoint(_root_name(skeleton, link.name), transform_from_parent=placed[link.name])
         else:
             position = FreeJoint.from_transform(placed[link.name])
@@ -122,7 +122,7 @@ class SkeletonBuilder:
         collisions = []
         if self.collisions or auto:
             collisions = self._shapes(node, "collision", COLLISION_CHILDREN, link)
-        if static and node.child("inertial") is None:
+        if (static and node.child("inertial") is None) or link.spec.held:
             inertia = Inertia()
         else:
             inertia = read_inertia(node, collisions)
@@ -147,7 +147,8 @@ class SkeletonBuilder:
         for child in node.children(tag):
             child.required_attribute("name")
             note_unknown(child, known, f"link '{link.name}'")
-            shape = self.shapes.read(child, link.spec.finder)
+            visuals = node.children("visual") if tag == "collision" else []
+            shape = self.shapes.read(child, link.spec.finder, visuals)
             if shape is not None:
                 pose = link.shape_pose(child)
                 pose[:3, 3] += pose[:3, :3] @ shape_offset(child)

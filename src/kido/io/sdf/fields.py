@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.spatial.transform import Rotation
+import scipy
 
 from kido.errors import KidoError
 from kido.io.fields import rotation_of_rpy
@@ -14,7 +14,7 @@ from kido.io.xml import Node
 from kido.shapes import Heightmap, Plane, Shape
 from kido.skeleton import Inertia
 
-__all__ = ["direction", "find_pose", "note_unknown", "read_inertia"]
+__all__ = ["find_pose", "note_unknown", "read_inertia"]
 
 DEFAULT_DENSITY = 1000.0
 INERTIAL_CHILDREN = ("mass", "pose", "inertia", "density")
@@ -39,22 +39,13 @@ def find_pose(node: Node) -> tuple[np.ndarray, str]:
         size = float(np.linalg.norm(values[3:]))
         if not 1e-6 < size < 1e6:
             raise pose.error(f"the quaternion {values[3:].tolist()} of {node.describe()} is none of a rotation")
-        transform[:3, :3] = Rotation.from_quat(values[3:]).as_matrix()
+        transform[:3, :3] = scipy.spatial.transform.Rotation.from_quat(values[3:]).as_matrix()
     else:
         values = pose.text_vector(6)
         degrees = pose.choice("degrees", ("true", "false", "1", "0"), "false") in ("true", "1")
         transform[:3, :3] = rotation_of_rpy(*(np.radians(values[3:]) if degrees else values[3:]))
     transform[:3, 3] = values[:3]
     return transform, relative_to
-
-
-def direction(node: Node, values: np.ndarray) -> np.ndarray:
-    """A vector scaled to length one; one of length zero is refused."""
-    scale = float(np.abs(values).max())
-    if scale == 0.0:
-        raise node.error(f"the direction {node.describe()} is the zero vector")
-    values = values / scale
-    return values / np.linalg.norm(values)
 
 
 def note_unknown(node: Node, known: Sequence[str], owner: str) -> None:

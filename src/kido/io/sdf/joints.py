@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kido.io.fields import direction
 from kido.io.mechanism import joint_types, num_axes
-from kido.io.sdf.fields import direction, note_unknown
+from kido.io.sdf.fields import note_unknown
 from kido.io.xml import Node
 
 __all__ = [
@@ -105,7 +106,7 @@ def read_joint(node: Node, version: tuple[int, int], model_frame: str) -> JointS
     note_unknown(node, _KNOWN_CHILDREN, owner)
     axes = []
     for tag in ("axis", "axis2"):
-        axis = node.child(tag)
+        axis = node.first(tag)
         if len(axes) == NUM_AXES[kind]:
             if axis is not None:
                 axis.remark(f"<{tag}> of {owner} has no meaning for the type '{kind}'; left out")
@@ -180,7 +181,8 @@ def _read_limits(axis: Node, kind: str) -> dict[str, float]:
             limits[name] = value if abs(value) < _UNLIMITED else math.copysign(math.inf, value)
     lower, upper = ({**UNSET, **limits}[f"position_{side}_limit"] for side in ("lower", "upper"))
     if lower > upper:
-        raise node.error(f"the lower limit {lower:g} is above the upper limit {upper:g}")
+        node.forgive(f"the lower limit {lower:g} is above the upper limit {upper:g}", "taken as unlimited")
+        return {name: value for name, value in limits.items() if not name.startswith("position")}
     return limits
 
 

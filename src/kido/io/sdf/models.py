@@ -45,6 +45,11 @@ class LinkSpec:
     name: str
     finder: ResourceFinder
 
+    @property
+    def held(self) -> bool:
+        """Whether it stands for the world, which holds it where no joint does."""
+        return self.node.attribute("name") == WORLD and self.node.child("inertial") is None
+
 
 @dataclass
 class ModelSpec:
@@ -118,7 +123,7 @@ class ModelReader:
 
     def source(self, path: Path | None, version: tuple[int, int], including: tuple[Path, ...] = ()) -> Source:
         """A file to be read; None for a text."""
-        finder = ResourceFinder(None if path is None else path.parent, self._package_dirs)
+        finder = ResourceFinder.of_file(path, self._package_dirs)
         return Source(version, finder, path, including)
 
     # -- worlds --------------------------------------------------------------------------------------------
@@ -129,7 +134,7 @@ class ModelReader:
         if node.tag == "world":
             world.name = node.required_attribute("name")
             self._read_physics(node, world)
-        known = ("model", "include", "frame", "physics", "gravity", "joint")
+        known = ("model", "include", "frame", "physics", "gravity", "joint", "state")
         note_unknown(node, known, node.describe())
         for child in node:
             if child.tag == "model":
@@ -146,10 +151,30 @@ class ModelReader:
                 entry = Entry(child, "joint", pose, relative_to or joint.child, joint.child)
                 world.scope.add(joint.name, entry)
                 world.joints[joint.name] = joint
+        for state in node.children("state")[:1]:
+            self._apply_state(world, state)
         return world
+
+    @staticmethod
+    def _apply_state(world: WorldSpec, state: Node) -> None:
+        """Put the models of a world that Gazebo saved where it says that they were."""
+        for child in state.children("model"):
+            name = child.required_attribute("name")
+            if name in world.models and child.child("pose") is not None:
+                pose, relative_to = find_pose(child)
+                entry = dataclasses.replace(world.scope.entries[name], pose=pose, relative_to=relative_to or WORLD)
+                world.scope.entries[name] = entry
+                world.models[name].scope.placement = ""
+        state.remark("of <state> the poses of models are taken; all else in it is left out")
 
     def _add_to_world(self, world: WorldSpec, model: ModelSpec) -> None:
         relative_to = WORLD if model.relative_to in ("", MODEL) else model.relative_to
+        if model.name in world.models:
+            given, number = model.name, 2
+            while model.name in world.scope.entries:
+                model.name, number = f"{given}_{number}", number + 1
+            line = world.models[given].node.line
+            model.node.forgive(f"the name '{given}' of a model is taken by line {line}", f"it is called '{model.name}'")
         world.scope.add(model.name, Entry(model.node, "model", model.pose, relative_to, scope=model.scope))
         world.models[model.name] = model
 
@@ -199,6 +224,8 @@ class ModelReader:
         if child.tag == "link":
             name = child.required_attribute("name")
             pose, relative_to = find_pose(child)
+            if name == WORLD:
+                name = self._add_world_link(model, child)
             model.scope.add(name, Entry(child, "link", pose, relative_to or MODEL))
             model.links[name] = LinkSpec(child, name, source.finder)
         elif child.tag == "joint":
@@ -221,6 +248,15 @@ class ModelReader:
                 self._merge(model, included, child)
             else:
                 self._add_model(model, included)
+
+    @staticmethod
+    def _add_world_link(model: ModelSpec, node: Node) -> str:
+        """The name that a link called ``world`` gets; what names it then means that link."""
+        name = f"{WORLD}_"
+        held = "" if node.child("inertial") is not None else ", and without <inertial> it is held by the world"
+        node.forgive(f"the name '{WORLD}' of {node.describe()} is reserved", f"it is called '{name}'{held}")
+        model.scope.entries[WORLD] = Entry(node, "frame", np.eye(4), name, name)
+        return name
 
     def _add_frame(self, scope: Scope, node: Node) -> None:
         attached_to = node.attribute("attached_to", "") or scope.origin

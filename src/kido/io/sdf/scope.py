@@ -89,7 +89,7 @@ class Scope:
         seen: list[str] = []
         current = name
         while True:
-            if current == WORLD:
+            if current == WORLD and WORLD not in self.entries:
                 return WORLD
             if current in seen:
                 raise self._circle("frames are attached to each other", seen, current, node)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from kido.errors import FileFormatError, ShapeError
-from kido.io.fields import read_rgba
+from kido.io.fields import direction, read_rgba
 from kido.io.images import read_png
 from kido.io.resources import ResourceFinder
-from kido.io.sdf.fields import direction, note_unknown
+from kido.io.sdf.fields import note_unknown
 from kido.io.shapes import MeshReader, primitive_types, read_primitive
 from kido.io.surfaces import PATCH, coefficient, first_direction, given, make_surface, softness_of, two
 from kido.io.xml import Node
@@ -26,12 +26,15 @@ HEIGHTMAP_CHILDREN = ("uri", "size", "pos")
 class ShapeReader(MeshReader):
     """Makes shapes of <geometry>; None for those that are left out."""
 
-    def read(self, node: Node, finder: ResourceFinder) -> Shape | None:
-        """Shape of a <visual> or <collision>."""
+    def read(self, node: Node, finder: ResourceFinder, visuals: list[Node]) -> Shape | None:
+        """Shape of a <visual> or <collision>; `visuals` are those of the link of a <collision>."""
         geometry = node.require("geometry")
         kinds = geometry.children()
         if len(kinds) != 1:
-            raise geometry.error(f"<geometry> of {node.describe()} holds {len(kinds)} shapes; expected one")
+            reason = f"<geometry> of {node.describe()} holds {len(kinds)} shapes; expected one"
+            if not kinds:
+                raise geometry.error(reason)
+            geometry.forgive(reason, "the first is taken")
         kind = kinds[0]
         if kind.tag == "empty":
             return None
@@ -39,26 +42,27 @@ class ShapeReader(MeshReader):
             kind.remark(f"<{kind.tag}> of {node.describe()} is left out: not supported")
             return None
         if kind.tag == "mesh":
-            return self._mesh(kind, finder)
+            return self._mesh(kind, finder, node.tag == "visual", visuals)
         if kind.tag == "heightmap":
             return self._heightmap(kind, node, finder)
         if kind.tag != "plane" and kind.tag not in _TYPES:
             known = ", ".join((*_TYPES, "plane", "mesh", "heightmap", "empty", *NOT_SUPPORTED))
             raise kind.error(f"unknown shape <{kind.tag}> in {node.describe()}; expected one of {known}")
-        try:
-            if kind.tag == "plane":
-                return _plane(kind)
-            return read_primitive(_TYPES[kind.tag], "sdf", kind.child_length, lambda name: kind.child_vector(name, 3))
-        except ShapeError as error:
-            raise kind.error(str(error)) from None
+        if kind.tag == "plane":
+            return _plane(kind)
+        return read_primitive(kind, _TYPES[kind.tag], "sdf", kind.child_number, lambda name: kind.child_vector(name, 3))
 
-    def _mesh(self, node: Node, finder: ResourceFinder) -> Mesh | None:
-        scale = node.child_vector("scale", 3, (1.0, 1.0, 1.0))
+    def _mesh(self, node: Node, finder: ResourceFinder, visual: bool, visuals: list[Node]) -> Mesh | None:
+        factors = node.child("scale")
+        scale = np.ones(3) if factors is None else factors.text_vector(3, surplus=True)
         part = node.child("submesh")
         options: dict[str, Any] = {}
         if part is not None:
             options = {"submesh": part.require("name").text, "center": part.child_boolean("center", False)}
-        return self.mesh(node, node.require("uri").text, scale, finder, **options)
+        meshes = [mesh for other in visuals for mesh in other.require("geometry").children("mesh")]
+        same = [mesh for mesh in meshes if mesh.child_text("scale", "1 1 1") == node.child_text("scale", "1 1 1")]
+        seen = [mesh.child_text("uri", "") for mesh in same]
+        return self.mesh(node, node.require("uri").text, scale, finder, visual=visual, seen=seen, **options)
 
     def _heightmap(self, node: Node, owner: Node, finder: ResourceFinder) -> Heightmap | None:
         """Grey values from 0 to 1 times the height of <size>, the image's top row at high y, as Gazebo has them."""
@@ -72,7 +76,7 @@ class ShapeReader(MeshReader):
             raise node.error(
                 f"<size> of <heightmap> '{uri}' is {size.tolist()}; expected positive lengths along x and y"
             )
-        path = self.find(node, uri, finder, "<heightmap>")
+        path = self.find(node, uri, finder, "<heightmap>", visual=owner.tag == "visual")
         if path is None:
             return None
         if path.suffix.lower() != ".png":

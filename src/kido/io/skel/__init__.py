@@ -19,44 +19,55 @@ named in ``skeleton.warnings`` and left out; whatever is wrong is refused with a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from kido.errors import FileFormatError
 from kido.io.fields import WORLD, located
 from kido.io.mechanism import massless_movers
 from kido.io.resources import ResourceFinder
 from kido.io.skel.bodies import DEFAULT_MASS, SkelBody, add_markers, add_shapes, read_body
 from kido.io.skel.fields import note_unknown, pose
 from kido.io.skel.joints import SkelJoint, free_joint, read_joint
-from kido.io.xml import Node, is_text, parse
+from kido.io.xml import Node, Remarks, is_text, parse
 from kido.math.transform import inverse_transform
 from kido.simulation import World
 from kido.skeleton import Skeleton
 
 __all__ = ["read"]
 
+BRACES = re.compile(rb"\s*(dofs|mass|node|markers)\b[^<{]{0,200}\{")
 DETECTORS = ("dart", "fcl", "fcl_mesh", "bullet", "ode")
 
 
-def read(source: str | Path, package_dirs: str | Path | Iterable[str | Path] = (), *, visuals: bool = True) -> World:
+def read(
+    source: str | Path,
+    package_dirs: str | Path | Iterable[str | Path] = (),
+    *,
+    visuals: bool = True,
+    strict: bool = False,
+) -> World:
     """Read a SKEL file, or a text that starts with ``<``, as a world in its initial state.
 
     Args:
         source: path of the file, or the text itself.
         package_dirs: further folders that meshes may be read from, besides the file's own and the one above.
         visuals: False leaves visualization shapes out, so that their meshes need not exist.
+        strict: refuse what is otherwise read with a warning, as in `kido.io.urdf.read`.
 
     Returns the world with its skeletons; ``skeleton.warnings`` names what of the file was left out.
 
     Raises FileFormatError (path, line, reason) if the file is malformed, MeshNotFoundError (every path tried)
     if a mesh is missing.
     """
-    root = parse(source)
+    _refuse_braces(source)
+    root = parse(source, remarks=Remarks(strict=strict))
     uri = None if is_text(source) else str(source)
-    finder = ResourceFinder(None if uri is None else Path(uri).parent, package_dirs)
+    finder = ResourceFinder.of_file(None if uri is None else Path(uri), package_dirs)
     if root.tag != "skel":
         raise root.error(f"the root element is <{root.tag}>; expected <skel>")
     node = root.child("world")
@@ -65,6 +76,20 @@ def read(source: str | Path, package_dirs: str | Path | Iterable[str | Path] = (
             raise root.error("<skel> holds neither a <world> nor a <skeleton>")
         node = root
     return _read_world(node, finder, visuals, uri)
+
+
+def _refuse_braces(source: str | Path) -> None:
+    """Refuse the format that had the suffix .skel before, ``dofs { ... }``, by its name."""
+    try:
+        with open(source, "rb") as file:
+            start = file.read(4096)
+    except (OSError, ValueError):  # a text, or parsing tells why
+        return
+    if BRACES.match(start):
+        raise FileFormatError(
+            source, 1, "this is the old SKEL format with braces (RTQL8, 'dofs { ... }'), which is not read; expected "
+            "the XML format of DART, <skel>"
+        )  # fmt: skip
 
 
 def _read_world(node: Node, finder: ResourceFinder, visuals: bool, uri: str | None) -> World:
@@ -99,9 +124,11 @@ def _world_arguments(node: Node) -> dict[str, Any]:
     if physics.child("gravity") is not None:
         arguments["gravity"] = tuple(float(value) for value in physics.child_vector("gravity", 3))
     detector = physics.child_text("collision_detector")
-    if detector is not None and detector not in DETECTORS:
+    if detector is not None:
+        known = "" if detector in DETECTORS else f", which is not one of {', '.join(DETECTORS)},"
         node.remarks.once(
-            f"world: the collision detector '{detector}' is not one of {', '.join(DETECTORS)}; KIDO uses its own"
+            f"world: the collision detector '{detector}'{known} is left out: KIDO's own finds contacts, unless "
+            f"world.collision_detector says otherwise"
         )
     return arguments
 

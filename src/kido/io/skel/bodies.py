@@ -105,7 +105,7 @@ def add_markers(body: BodyNode, description: SkelBody) -> None:
 
 
 def _read_parts(node: Node, finder: ResourceFinder, visuals: bool, owner: str) -> list[Part]:
-    parts = []
+    parts: list[Part | None] = []
     for shape_node in node.children("visualization_shape"):
         geometry = shape_node.child("geometry")
         if not visuals and geometry is not None and geometry.children("mesh"):
@@ -113,7 +113,7 @@ def _read_parts(node: Node, finder: ResourceFinder, visuals: bool, owner: str) -
             continue
         parts.append(read_part(shape_node, finder, owner))
     parts.extend(read_part(shape_node, finder, owner) for shape_node in node.children("collision_shape"))
-    return parts
+    return [part for part in parts if part is not None]
 
 
 def _read_softs(node: Node, finder: ResourceFinder, owner: str) -> SoftPart | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kido.io.fields import direction
 from kido.io.xml import Node
 
 __all__ = ["note_unknown", "pose", "unit_vector"]
@@ -30,12 +31,7 @@ def pose(node: Node, tag: str = "transformation") -> np.ndarray:
 
 def unit_vector(node: Node, tag: str) -> np.ndarray:
     """The direction in the required child `tag`, scaled to length one; a vector of length zero is refused."""
-    vector = node.child_vector(tag, 3)
-    scale = np.abs(vector).max()
-    if scale == 0.0:
-        raise node.require(tag).error(f"the vector <{tag}> of {node.describe()} is zero; expected a direction")
-    vector = vector / scale
-    return vector / np.linalg.norm(vector)
+    return direction(node.require(tag), node.child_vector(tag, 3))
 
 
 def note_unknown(node: Node, known: Sequence[str], owner: str) -> None:

@@ -18,7 +18,7 @@ from kido.skeleton.joints.coordinates import CoordinateKind
 __all__ = ["SKEL_DYNAMICS", "SkelJoint", "free_joint", "read_joint"]
 
 _DEFAULT_PITCH = 0.1
-ACTUATORS = tuple(kind.name.lower() for kind in ActuatorType)
+ACTUATORS = tuple(kind.name.lower() for kind in ActuatorType if kind != ActuatorType.POSITION)  # it has no gains
 _KNOWN_CHILDREN = (
     "parent",
     "child",

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kido.errors import MeshNotFoundError
 from kido.io.fields import located
 from kido.io.meshes import load_mesh
 from kido.io.resources import ResourceFinder
@@ -47,8 +48,8 @@ class _Geometry:
     moment_kind: str = "solid"
 
 
-def read_part(node: Node, finder: ResourceFinder, owner: str) -> Part:
-    """Read a ``<visualization_shape>`` or ``<collision_shape>``.
+def read_part(node: Node, finder: ResourceFinder, owner: str) -> Part | None:
+    """Read a ``<visualization_shape>`` or ``<collision_shape>``; None for one that is left out.
 
     `finder` finds its meshes; `owner` names the body in remarks.
     """
@@ -63,8 +64,16 @@ def read_part(node: Node, finder: ResourceFinder, owner: str) -> Part:
     reader = _READERS.get(kind.tag)
     if reader is None:
         raise kind.error(f"unknown shape <{kind.tag}> in {owner}; expected one of {', '.join(_READERS)}")
-    with located(kind), np.errstate(over="ignore", invalid="ignore"):
-        geometry = reader(kind, finder, owner)
+    try:
+        with located(kind), np.errstate(over="ignore", invalid="ignore"):
+            geometry = reader(kind, finder, owner)
+    except MeshNotFoundError as error:
+        if node.remarks.strict or node.tag != "visualization_shape":
+            raise
+        kind.remark(f"{owner}: mesh '{error.uri}' is left out, also from a moment of inertia by shapes: {error.reason}")
+        return None
+    if geometry is None:
+        return None
     transform = pose(node)
     if geometry.transform is not None:
         transform = transform @ geometry.transform
@@ -92,18 +101,9 @@ def _rgba(colors: list[Node]) -> tuple[float, ...] | None:
     return tuple(float(value) for value in colors[0].text_vector((3, 4))) if colors else None
 
 
-def _lengths(node: Node, tag: str) -> np.ndarray:
-    size = node.child_vector(tag, 3)
-    if (size <= 0.0).any():
-        raise node.require(tag).error(
-            f"<{tag}> of <{node.tag}> is {' '.join(f'{value:g}' for value in size)}; expected lengths greater than 0"
-        )
-    return size
-
-
-def _read_primitive(node: Node, finder: ResourceFinder, owner: str) -> _Geometry:
-    kind = _TYPES[node.tag]
-    return _Geometry(read_primitive(kind, "skel", node.child_length, lambda n: _lengths(node, n)))
+def _read_primitive(node: Node, finder: ResourceFinder, owner: str) -> _Geometry | None:
+    shape = read_primitive(node, _TYPES[node.tag], "skel", node.child_number, lambda name: node.child_vector(name, 3))
+    return None if shape is None else _Geometry(shape)
 
 
 def _read_plane(node: Node, finder: ResourceFinder, owner: str) -> _Geometry:
@@ -122,7 +122,12 @@ def _mesh(node: Node, finder: ResourceFinder, owner: str, what: str = "mesh") ->
     scale = node.child_vector("scale", 3, default=np.ones(3))
     if what == "mesh" and (scale == 0.0).any():
         raise node.require("scale").error(f"<scale> of the mesh '{name.text}' holds a zero; expected factors")
-    return load_mesh(finder.find(name.text), scale.tolist(), remark=lambda text: node.remarks.once(f"{owner}: {text}"))
+    return load_mesh(
+        finder.find(name.text),
+        scale.tolist(),
+        remark=lambda text: node.remarks.once(f"{owner}: {text}"),
+        strict=node.remarks.strict,
+    )
 
 
 def _read_mesh(node: Node, finder: ResourceFinder, owner: str) -> _Geometry:
@@ -142,7 +147,7 @@ def _read_multi_sphere(node: Node, finder: ResourceFinder, owner: str) -> _Geome
     return _Geometry(MultiSphereHull(centers, radii), moment_kind="box")
 
 
-_READERS: dict[str, Callable[[Node, ResourceFinder, str], _Geometry]] = {
+_READERS: dict[str, Callable[[Node, ResourceFinder, str], _Geometry | None]] = {
     **dict.fromkeys(_TYPES, _read_primitive),
     "plane": _read_plane,
     "mesh": _read_mesh,

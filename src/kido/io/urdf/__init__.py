@@ -22,7 +22,7 @@ from kido.io.urdf.loops import read_loops
 from kido.io.urdf.parse import read_robot
 from kido.io.urdf.shapes import ShapeReader
 from kido.io.urdf.tree import order_links
-from kido.io.xml import is_text, parse
+from kido.io.xml import Remarks, is_text, parse
 from kido.math.transform import as_transform
 from kido.skeleton import Skeleton
 
@@ -42,6 +42,7 @@ def read(
     missing_meshes: str = "error",
     massless: str = "warn",
     up_axis: str = "ignore",
+    strict: bool = False,
 ) -> Skeleton:
     """Read a URDF file, or a text that starts with ``<``.
 
@@ -56,11 +57,17 @@ def read(
             is free anyway.)
         transform: pose of the root link in the world at the start; anything that is a transform.
         visuals, collisions: whether to read these shapes; False also ignores that their meshes are missing.
-        missing_meshes: "error", or "skip" to leave out shapes whose mesh is not there, with a warning each.
+        missing_meshes: "error", or "skip" to leave out collision shapes whose mesh is not there, with a warning each.
         massless: what to do if a moving joint carries no mass at all, so that no acceleration is defined for
             it: "warn" (positions and velocities still work) or "error".
         up_axis: "ignore" takes the coordinates of DAE meshes as they are, as RViz, Gazebo, DART and
             Pinocchio do; "apply" turns the up axis that the files name into +Z.
+        strict: refuse what other parsers let pass and what otherwise is read with a warning: a version of XML that
+            does not exist, text after the root element, an element written twice, more than three numbers for three,
+            limits of which the lower is above the upper (unlimited), several <axis> of a joint or shapes of a
+            <geometry> (the first), radii of zero (no shape), negative sizes of boxes (taken as positive), visual
+            meshes that are not there, Bullet's <plane>, <cdf> (left out) and joint type ``spherical``, and
+            ``$(optenv NAME default)``.
 
     Returns:
         A skeleton whose `uri` is the file and whose `warnings` say what was left out or looks wrong.
@@ -76,8 +83,8 @@ def read(
     check_choice("massless", massless, ("warn", "error"))
     pose = as_transform(transform, "transform")
     path = None if is_text(source) else Path(source)
-    finder = ResourceFinder(None if path is None else path.parent, package_dirs)
-    root = parse(source)
+    finder = ResourceFinder.of_file(path, package_dirs)
+    root = parse(source, remarks=Remarks(strict=strict))
     robot = read_robot(root, "robot" if path is None else path.stem)
     tree = order_links(robot)
     movers = tree.massless_movers(base == "free")

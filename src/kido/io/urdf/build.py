@@ -91,7 +91,7 @@ def _inertia(link: LinkSpec) -> Inertia:
 
 def _add_visuals(body: BodyNode, link: LinkSpec, robot: RobotSpec, shapes: ShapeReader) -> None:
     for index, visual in enumerate(link.visuals):
-        shape = shapes.read(visual.shape, "visuals=False")
+        shape = shapes.read(visual.shape, visual=True)
         if shape is None:
             continue
         color = color_of_visual(visual.node, robot.materials)
@@ -102,7 +102,7 @@ def _add_visuals(body: BodyNode, link: LinkSpec, robot: RobotSpec, shapes: Shape
 def _add_collisions(body: BodyNode, link: LinkSpec, shapes: ShapeReader) -> None:
     surface = make_surface(link.node, link.surface)
     for index, collision in enumerate(link.collisions):
-        shape = shapes.read(collision.shape, "collisions=False")
+        shape = shapes.read(collision.shape, visual=False, visuals=[visual.shape for visual in link.visuals])
         if shape is None:
             continue
         name = _shape_name(body, collision, index)

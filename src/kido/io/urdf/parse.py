@@ -9,24 +9,29 @@ Knowingly left out, because they do not describe the mechanism: <transmission>, 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from kido.errors import FileFormatError
-from kido.io.fields import rotation_of_rpy
+from kido.io.fields import direction, listed, rotation_of_rpy
 from kido.io.mechanism import joint_types, num_axes, symmetric
 from kido.io.surfaces import coefficient, first_direction, given, softness_of, two
 from kido.io.urdf.shapes import read_materials
 from kido.io.xml import Node
+from kido.skeleton import BallJoint, Joint
 
 __all__ = ["GeometrySpec", "JointSpec", "LinkSpec", "RobotSpec", "read_origin", "read_robot"]
 
 GEOMETRIES = ("box", "cylinder", "sphere", "capsule", "mesh")
-URDF_JOINTS = joint_types("urdf")
+BULLET_GEOMETRIES = ("plane", "cdf")
+BULLET_JOINTS: dict[str, type[Joint]] = {"spherical": BallJoint}
+URDF_JOINTS = joint_types("urdf") | BULLET_JOINTS
 WITH_AXES = [name for name, kind in URDF_JOINTS.items() if num_axes(kind)]
-JOINT_NAMES = (*WITH_AXES, *sorted(set(URDF_JOINTS) - set(WITH_AXES)))
+JOINT_NAMES = (*WITH_AXES, *sorted(set(URDF_JOINTS) - set(WITH_AXES) - set(BULLET_JOINTS)), *BULLET_JOINTS)
+OPTENV = re.compile(r"\$\(optenv\s+\S+\s*([^)]*)\)")
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,7 @@ def read_robot(root: Node, default_name: str) -> RobotSpec:
     if root.tag != "robot":
         raise root.error(f"the root element is <{root.tag}>; expected <robot>")
     _refuse_xacro(root)
+    _take_defaults(root)
     name = root.attribute("name", "")
     if not name:
         name = default_name
@@ -129,8 +135,8 @@ def read_origin(node: Node) -> np.ndarray:
     transform = np.eye(4)
     if origin is None:
         return transform
-    transform[:3, :3] = rotation_of_rpy(*origin.vector("rpy", 3, (0.0, 0.0, 0.0)))
-    transform[:3, 3] = origin.vector("xyz", 3, (0.0, 0.0, 0.0))
+    transform[:3, :3] = rotation_of_rpy(*origin.vector("rpy", 3, (0.0, 0.0, 0.0), surplus=True))
+    transform[:3, 3] = origin.vector("xyz", 3, (0.0, 0.0, 0.0), surplus=True)
     return transform
 
 
@@ -142,6 +148,17 @@ def _refuse_xacro(root: Node) -> None:
             raise Node(element, root.path, root.remarks).error(
                 f"<xacro:{name}>: this is a xacro file; turn it into URDF by xacro first"
             )
+
+
+def _take_defaults(root: Node) -> None:
+    """Put the defaults of ``$(optenv NAME default)``, which roslaunch would replace, in their place."""
+    for element in root.element.iter():
+        for name, value in element.attrib.items():
+            if "$(optenv" in value:
+                default = OPTENV.sub(r"\1", value)
+                node = Node(element, root.path, root.remarks)
+                node.forgive(f"the attribute '{name}' of {node.describe()} is '{value}'", f"'{default}' is taken")
+                element.set(name, default)
 
 
 def _refuse_duplicate(kind: str, name: str, node: Node, known: dict) -> None:
@@ -223,16 +240,19 @@ def _read_inertial(link: Node) -> InertialSpec | None:
         moment = symmetric(lambda key: entries.number(key, 0.0))
     rotation = transform[:3, :3]
     moment = rotation @ moment @ rotation.T
-    return InertialSpec(mass, transform[:3, 3].copy(), 0.5 * (moment + moment.T))
+    return InertialSpec(mass, transform[:3, 3].copy(), 0.5 * moment + 0.5 * moment.T)
 
 
 def _read_geometry(node: Node) -> GeometrySpec:
     geometry = node.require("geometry")
-    shapes = geometry.children(*GEOMETRIES)
-    if len(shapes) != 1:
-        found = ", ".join(f"<{child.tag}>" for child in geometry) or "nothing"
+    shapes = geometry.children(*GEOMETRIES, *BULLET_GEOMETRIES)
+    if len(shapes) != 1 or shapes[0].tag in BULLET_GEOMETRIES:
+        found = listed([f"<{child.tag}>" for child in geometry]) or "nothing"
         expected = ", ".join(f"<{kind}>" for kind in GEOMETRIES)
-        raise geometry.error(f"<geometry> of a <{node.tag}> holds {found}; expected one of {expected}")
+        reason = f"<geometry> of a <{node.tag}> holds {found}; expected one of {expected}"
+        if not shapes:
+            raise geometry.error(reason)
+        geometry.forgive(reason, "the first is taken" if len(shapes) > 1 else "taken as Bullet does")
     return GeometrySpec(node, node.attribute("name") or None, read_origin(node), shapes[0])
 
 
@@ -242,14 +262,17 @@ def _read_geometry(node: Node) -> GeometrySpec:
 def _read_joint(node: Node) -> JointSpec:
     name = node.required_attribute("name")
     kind = node.choice("type", JOINT_NAMES)
+    if kind in BULLET_JOINTS:
+        node.forgive(
+            f"{node.describe()} has the type '{kind}', which is Bullet's", "it is a ball joint, without limits"
+        )
     parent, child = node.require("parent"), node.require("child")
-    axis_node = node.child("axis")
-    axis = axis_node.vector("xyz", 3) if axis_node is not None else np.array([1.0, 0.0, 0.0])
-    length = float(np.linalg.norm(axis))
+    axis_node = node.first("axis")
+    axis = axis_node.vector("xyz", 3, surplus=True) if axis_node is not None else np.array([1.0, 0.0, 0.0])
     if URDF_JOINTS[kind].axis_properties():
-        if length < 1e-12:
+        if np.abs(axis).max() < 1e-12:
             raise (axis_node or node).error(f"the axis of {node.describe()} is zero; expected a direction")
-        axis = axis / length
+        axis = direction(node, axis)
     limits = _read_limits(node, kind) if kind in WITH_AXES else {}
     dynamics = node.child("dynamics")
     damping = dynamics.number("damping", 0.0) if dynamics is not None else 0.0
@@ -303,7 +326,10 @@ def _read_limits(joint: Node, kind: str) -> dict[str, float]:
     lower = node.number("lower", 0.0, allow_infinite=True)
     upper = node.number("upper", 0.0, allow_infinite=True)
     if lower > upper:
-        raise node.error(f"the lower limit {lower:g} of {joint.describe()} is above its upper limit {upper:g}")
+        node.forgive(
+            f"the lower limit {lower:g} of {joint.describe()} is above its upper limit {upper:g}", "taken as unlimited"
+        )
+        return limits
     if lower == upper == 0.0:
         written = "lower = upper = 0" if given else "no lower and upper limit"
         place.remark(f"{where} has {written}, taken as unlimited")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from kido.errors import ShapeError
-from kido.io.fields import read_rgba
+from kido.io.fields import direction, read_rgba
 from kido.io.resources import ResourceFinder
 from kido.io.shapes import MeshReader, primitive_types, read_primitive
 from kido.io.xml import Node
-from kido.shapes import Shape
+from kido.shapes import Plane, Shape
 
 __all__ = ["ShapeReader", "color_of_visual", "read_materials"]
 
@@ -72,16 +72,24 @@ class ShapeReader(MeshReader):
 
     finder: ResourceFinder
 
-    def read(self, node: Node, switch: str) -> Shape | None:
-        """Shape of a <box>, <cylinder>, <sphere>, <capsule> or <mesh>; None for a mesh that may be missing.
+    def read(self, node: Node, visual: bool, visuals: Iterable[Node] = ()) -> Shape | None:
+        """Shape of a <box>, <cylinder>, <sphere>, <capsule>, <mesh> or <plane>; None for one that is left out.
 
-        `switch` is the reader's option that does without such shapes; messages name it.
+        `visuals` are the shapes by which the link of one that collides is seen.
         """
-        try:
-            if node.tag in _TYPES:
-                return read_primitive(_TYPES[node.tag], "urdf", node.number, lambda name: node.vector(name, 3))
-        except ShapeError as error:
-            raise node.error(str(error)) from None
-        scale = node.vector("scale", (1, 3), (1.0, 1.0, 1.0))
+        if node.tag in _TYPES:
+            return read_primitive(
+                node, _TYPES[node.tag], "urdf", node.number, lambda name: node.vector(name, 3, surplus=True)
+            )
+        if node.tag == "plane":
+            x, y, z = direction(node, node.vector("normal", 3, (0.0, 0.0, 1.0)))
+            return Plane((float(x), float(y), float(z)))
+        if node.tag == "cdf":
+            node.remark(f"<cdf> '{node.attribute('filename', '')}' is left out: distance fields are not read")
+            return None
+        scale = node.vector("scale", (1, 3), (1.0, 1.0, 1.0), surplus=True)
         uri = node.required_attribute("filename")
-        return self.mesh(node, uri, np.broadcast_to(scale, 3), self.finder, f"{switch} or ")
+        switch = f"{'visuals' if visual else 'collisions'}=False or "
+        same = [other for other in visuals if other.attribute("scale") == node.attribute("scale")]
+        seen = [other.attribute("filename", "") for other in same if other.tag == "mesh"]
+        return self.mesh(node, uri, np.broadcast_to(scale, 3), self.finder, switch, visual=visual, seen=seen)

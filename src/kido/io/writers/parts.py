@@ -19,7 +19,7 @@ from kido.io.fields import free_name
 from kido.io.writers.unsupported import UnsupportedFeatures
 from kido.joints import ActuatorType, JointKind
 from kido.math.transform import inverse_transform
-from kido.skeleton import BodyNode, FreeJoint, Joint, LoopJoint, Marker, Mimic, Node, Skeleton, WeldJoint
+from kido.skeleton import BodyNode, FreeJoint, Joint, LoopJoint, Marker, Mimic, Node, Skeleton, SoftBodyNode, WeldJoint
 from kido.skeleton.joints.actuator import followed_dof
 
 __all__ = [
@@ -330,9 +330,17 @@ def note_constraints(model: Any, unsupported: UnsupportedFeatures) -> None:
 
 
 def note_skeleton(
-    skeleton: Skeleton, unsupported: UnsupportedFeatures, *, markers: bool = False, loops: bool = False
+    skeleton: Skeleton,
+    unsupported: UnsupportedFeatures,
+    *,
+    markers: bool = False,
+    loops: bool = False,
+    soft: bool = False,
 ) -> None:
-    """Remark on nodes and loops that the format leaves out; `markers` and `loops` say whether it has these."""
+    """Remark on nodes, loops and soft skins that the format leaves out; the options say which of them it has."""
+    for body in skeleton.bodies if not soft else []:
+        if isinstance(body, SoftBodyNode):
+            unsupported.remark(f"body '{body.name}': its soft skin is written as a rigid mesh, with its mass")
     for node in skeleton.nodes():
         if not (markers and isinstance(node, Marker)):
             unsupported.remark(f"{type(node).__name__} '{node.name}' is left out")

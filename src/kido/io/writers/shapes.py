@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import numpy as np
 
 from kido.errors import KidoError
 from kido.io.fields import check_choice, plane_axes
 from kido.io.meshes import MESH_SUFFIXES, load_mesh
+from kido.io.meshes.obj import library_path
 from kido.io.writers.unsupported import UnsupportedFeatures
 from kido.shapes import (
     Box,
@@ -143,11 +144,11 @@ class MeshStore:
         target = self._target(source.stem, source.suffix)
         shutil.copyfile(source, target)
         if source.suffix.lower() == ".obj":
-            for name in _libraries(source):
-                library = source.parent / name
-                if library.is_file() and not (target.parent / name).exists():
-                    (target.parent / name).parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(library, target.parent / name)
+            for library in _libraries(source):
+                copy = target.parent / library.relative_to(source.parent)
+                if library.is_file() and not copy.exists():
+                    copy.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(library, copy)
         return target.relative_to(self._folder).as_posix()
 
     def _write(self, mesh: Mesh, label: str) -> str:
@@ -197,13 +198,8 @@ def _scale_of_file(mesh: Mesh) -> np.ndarray | None:
     return scale if np.abs(source.vertices * scale - mesh.vertices).max() <= 1e-15 * size else None
 
 
-def _libraries(path: Path) -> list[str]:
+def _libraries(path: Path) -> list[Path]:
     """Material libraries that an OBJ file names, those below its folder only."""
-    names = []
     with open(path, encoding="utf-8", errors="replace") as file:
-        for line in file:
-            if line.startswith("mtllib "):
-                relative = PurePosixPath(line[7:].strip())
-                if relative.parts and not relative.is_absolute() and ".." not in relative.parts:
-                    names.append(str(relative))
-    return names
+        found = [library_path(path, line[7:].strip()) for line in file if line.startswith("mtllib ")]
+    return [library for library in found if library is not None]

@@ -121,7 +121,7 @@ def _add_skeleton(
     store: MeshStore,
     unsupported: UnsupportedFeatures,
 ) -> None:
-    note_skeleton(skeleton, unsupported, markers=True)
+    note_skeleton(skeleton, unsupported, markers=True, soft=True)
     if skeleton.self_collision:
         unsupported.remark(f"skeleton '{skeleton.name}': that it collides with itself is left out")
     element = add(holder, "skeleton", name=skeleton.name)
@@ -207,6 +207,8 @@ def _add_joint(skeleton: Element, part: Part, unsupported: UnsupportedFeatures) 
     kinds = set(part.actuators) - {ActuatorType.MIMIC}
     if len(kinds) > 1:
         unsupported.remark(f"joint '{part.joint}': its coordinates differ in their actuator types, which are left out")
+    elif kinds == {ActuatorType.POSITION}:
+        unsupported.remark(f"joint '{part.joint}': its actuator type POSITION is left out")
     elif kinds and kinds != {ActuatorType.FORCE}:
         options["actuator"] = kinds.pop().name.lower()
     joint = add(skeleton, "joint", **options)

@@ -12,6 +12,8 @@ from kido.math.transform import as_numbers
 from kido.optimization.dense_qp.arrays import AT_UPPER, INFEASIBLE, NOT_CONVEX, QP_SOLVED, QUADRATIC, sizes
 from kido.optimization.dense_qp.dual import solve
 from kido.optimization.solution import largest
+from kido.reprs import brief
+from kido.turns import Turn, in_turn
 
 Array = NDArray[np.float64]
 _WORDS = {INFEASIBLE: "infeasible", NOT_CONVEX: "not convex"}
@@ -38,6 +40,8 @@ class QuadraticOptimum:
     row_multipliers: Array
     iterations: int
     conflict: list[int]
+
+    __repr__ = brief
 
     @property
     def solved(self) -> bool:
@@ -70,7 +74,7 @@ class QuadraticProgram:
 
     Rows with equal bounds are equations. It is solved in compiled code by the dual method of Goldfarb and Idnani: exact
     to rounding, in a number of steps that is about that of the active constraints. Solved again, after vectors were
-    changed by `update`, it starts from the constraints that were active.
+    changed by `update`, it starts from the constraints that were active. Threads that call it wait for each other.
 
     Args:
         H: (n, n) symmetric and positive definite.
@@ -97,6 +101,7 @@ class QuadraticProgram:
         upper: ArrayLike = np.inf,
         tolerance: float = 1e-10,
     ):
+        self.turn = Turn()
         hessian = _matrix(H, "H")
         n = len(hessian)
         rows = np.zeros((0, n)) if A is None else _matrix(A, "A")
@@ -122,6 +127,7 @@ class QuadraticProgram:
     row_lower = property(lambda self: self._c.row_lower.copy(), doc="(m,) lower bounds of rows (a copy).")
     row_upper = property(lambda self: self._c.row_upper.copy(), doc="(m,) upper bounds of rows (a copy).")
 
+    @in_turn
     def update(
         self,
         g: ArrayLike | None = None,
@@ -152,6 +158,7 @@ class QuadraticProgram:
         for name, numbers in taken.items():
             getattr(self._c, name)[:] = numbers
 
+    @in_turn
     def solve(self) -> QuadraticOptimum:
         """The minimum, or why there is none."""
         c, n = self._c, self.num_variables

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg import null_space
+import scipy
 
 from kido.errors import ModelError
 from kido.math.transform import inverse_transform
 from kido.quantities.impulses import changes
+from kido.reprs import brief
 from kido.skeleton.editing.transplant import (
     change_of_joint,
     check_mimics,
@@ -50,6 +51,8 @@ class Attachment:
     loop: LoopJoint | None
     energy_lost: float
     impulse: Array
+
+    __repr__ = brief
 
 
 def body_momenta(skeleton: Skeleton) -> dict[BodyNode, Array]:
@@ -134,7 +137,7 @@ def close_loop(body: BodyNode, parent: BodyNode | None, joint: Any, properties: 
     loop = LoopJoint(None if parent is None else parent.name, body.name, made)
 
     free = made.compute_relative_jacobian(q) if made.num_dofs else np.zeros((6, 0))
-    rows = null_space(free.T).T if free.shape[1] else np.eye(6)
+    rows = scipy.linalg.null_space(free.T).T if free.shape[1] else np.eye(6)
     if parent is None:
         relative = skeleton.jacobian(body, in_coordinates_of=body)
     else:

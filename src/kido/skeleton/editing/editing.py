@@ -16,10 +16,12 @@ from kido.skeleton.editing.transplant import (
     subtree,
     transplant,
 )
+from kido.skeleton.host import edits
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.joints.joint import Joint, free_joint_name, set_mimics
 from kido.skeleton.joints.types import FreeJoint, WeldJoint
 from kido.skeleton.naming import free_name
+from kido.turns import in_turn
 
 if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
@@ -47,6 +49,7 @@ class BodyEditing:
     changed.
     """
 
+    @edits
     def move_to(
         self: Any,
         new_parent: BodyNode | Skeleton,
@@ -75,7 +78,8 @@ class BodyEditing:
         if target is not self.skeleton:
             check_mimics(subtree(self), what)
         keep = motion_to_keep(self, parent) if as_flag(keep_pose, f"{what}: keep_pose") else None
-        transplant(self, target, parent, change, keep)
+        with target.turn.sole():
+            transplant(self, target, parent, change, keep)
         return self.parent_joint
 
     def split(
@@ -110,6 +114,7 @@ class BodyEditing:
         """
         return self.split(self.name)
 
+    @edits
     def change_parent_joint_type(
         self: Any,
         joint: Joint | type[Joint],
@@ -155,6 +160,7 @@ class BodyEditing:
             self.move_to(self.skeleton, FreeJoint, keep_pose=True, **frames)
         return self.parent_joint
 
+    @edits
     def attach(
         self: Any,
         parent: BodyNode | Skeleton,
@@ -189,7 +195,8 @@ class BodyEditing:
         """
         target, above = _destination(self, parent)
         if not as_flag(as_loop, f"attach body {self.name!r}: as_loop"):
-            return attach(self, target, above, joint, properties)
+            with target.turn.sole():
+                return attach(self, target, above, joint, properties)
         if target is not self.skeleton:
             raise ModelError(
                 f"cannot attach body {self.name!r} as a loop: {parent!r} is not part of skeleton "
@@ -197,6 +204,7 @@ class BodyEditing:
             )
         return close_loop(self, above, joint, properties)
 
+    @edits
     def copy_to(
         self: Any,
         new_parent: BodyNode | Skeleton,
@@ -231,7 +239,8 @@ class BodyEditing:
                     set_mimics(other.parent_joint, [None] * other.parent_joint.num_dofs)
             for child in twin.children:
                 child.remove()
-        transplant(twin, target, parent, change_of_joint(twin, joint, properties), keep)
+        with target.turn.sole():
+            transplant(twin, target, parent, change_of_joint(twin, joint, properties), keep)
         return twin
 
     def copy_as(
@@ -285,6 +294,7 @@ def _empty_like(skeleton: Skeleton, name: str) -> Skeleton:
 class SkeletonEditing:
     """Creation of pairs of a joint and a body; merging of welded bodies."""
 
+    @in_turn
     def create_joint_and_body_pair(
         self: Any,
         joint: Joint | type[Joint] = FreeJoint,
@@ -325,6 +335,7 @@ class SkeletonEditing:
             joint.name = given
             raise
 
+    @in_turn
     def reroot(self: Any, body: BodyNode | str | int, keep_base: bool = False) -> None:
         """Make a body the root of its tree: the joints between it and the old root are turned round.
 
@@ -351,6 +362,7 @@ class SkeletonEditing:
             raise ModelError(f"skeleton {self.name!r}: reroot: expected a body of it, got {body!r}")
         reroot(self, found, keep_base)
 
+    @in_turn
     def merge_fixed_joints(self: Any) -> dict[str, str]:
         """Make bodies that are welded to another body part of it.
 

@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
+import scipy
 
 from kido.errors import ModelError
 from kido.joints import ActuatorType, JointKind
@@ -112,7 +112,7 @@ def _free_state(body: BodyNode, X_base: Array) -> tuple[Array, ...]:
     X = body.world_transform
     R, V = X[:3, :3], body.spatial_velocity
     X_J = inverse_transform(X_base) @ X
-    q = np.concatenate([Rotation.from_matrix(X_J[:3, :3]).as_rotvec(), X_J[:3, 3]])
+    q = np.concatenate([scipy.spatial.transform.Rotation.from_matrix(X_J[:3, :3]).as_rotvec(), X_J[:3, 3]])
     u = np.concatenate([R.T @ V[:3], R.T @ V[3:]])
     rate = body.linear_acceleration() - np.cross(V[:3], V[3:])
     udot = np.concatenate([R.T @ body.angular_acceleration(), R.T @ rate])

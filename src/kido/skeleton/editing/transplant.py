@@ -6,8 +6,8 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from kido.errors import ModelError
 from kido.joints import JointKind
@@ -322,7 +322,7 @@ def _state_at_joint(
     if keep is not None and joint.kind == JointKind.FREE:
         X_J = inverse_transform(trial.transform_from_parent) @ keep.pose @ X_cj
         R, w, v = X_cj[:3, :3], keep.twist[:3], keep.twist[3:]
-        state["q"] = np.concatenate([Rotation.from_matrix(X_J[:3, :3]).as_rotvec(), X_J[:3, 3]])
+        state["q"] = np.concatenate([scipy.spatial.transform.Rotation.from_matrix(X_J[:3, :3]).as_rotvec(), X_J[:3, 3]])
         state["u"] = np.concatenate([R.T @ w, R.T @ (v + np.cross(w, X_cj[:3, 3]))])
     elif keep is not None:
         X_pj = keep.pose @ X_cj @ inverse_transform(motion_of_joint(trial, state["q"]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -87,6 +87,10 @@ class Cut:
         (part,) = subgraph.shares
         m = 0 if self.boundary is None else 6
         self._freeze(host)
+        for body in host.soft_bodies:
+            twin: Any = self.twins.get(body)
+            if twin is not None:
+                twin.skin.state = body.skin.state
         state = np.zeros((4, model.num_dofs))
         for row, name in enumerate(("positions", "velocities", "accelerations", "forces")):
             state[row, m:] = getattr(host, name)[part.dofs]
@@ -103,7 +107,8 @@ class Cut:
         """Inertias of the frozen bodies at the skeleton's positions, in the frames of those that carry them."""
         if not self.frozen:
             return
-        key = host.positions[self._outside].tobytes()
+        points = [b.skin.q for b in host.soft_bodies if b not in self.twins]
+        key = b"".join(numbers.tobytes() for numbers in (host.positions[self._outside], *points))
         if key == self._positions:
             return
         self._positions = key
@@ -116,8 +121,9 @@ class Cut:
             for falls, body in made:
                 total = Inertia()
                 for b in child.subtree:
-                    if b.gravity == falls and (b.inertia.mass > 0.0 or b.inertia.moment.any()):
-                        total = total + b.inertia.transformed(back @ b.world_transform)
+                    own = b.present_inertia
+                    if b.gravity == falls and (own.mass > 0.0 or own.moment.any()):
+                        total = total + own.transformed(back @ b.world_transform)
                 body.inertia = total
 
     def _load(self, host: Skeleton) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import solve_triangular
 
 from kido.errors import ModelError, NameLookupError, StateError
 from kido.joints import ActuatorType
@@ -15,6 +15,7 @@ from kido.math.transform import as_numbers
 from kido.quantities import TABLE, Quantity
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.groups.quantities import GroupQuantities, form
+from kido.skeleton.joints.actuator import set_actuator_types
 from kido.skeleton.joints.coordinates import DOF_PROPERTIES, MEANINGS, SYMMETRIC_LIMITS
 from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
 from kido.skeleton.joints.joint import Joint
@@ -308,17 +309,16 @@ class Group(GroupQuantities):
 
         Commands of these coordinates become zero. `unlock` gives them the actuators back that they had.
         """
-        for dof in self._current_dofs():
-            if dof.actuator_type != ActuatorType.LOCKED:
-                self._unlocked[dof] = dof.actuator_type
-                dof.actuator_type = ActuatorType.LOCKED
+        open_ones = [dof for dof in self._current_dofs() if dof.actuator_type != ActuatorType.LOCKED]
+        before = {dof: dof.actuator_type for dof in open_ones}
+        set_actuator_types(dict.fromkeys(open_ones, ActuatorType.LOCKED))
+        self._unlocked |= before
 
     def unlock(self) -> None:
         """Give the coordinates that `lock` locked their actuators back."""
         _ = self.shares
-        for dof, kind in self._unlocked.items():
-            if dof.actuator_type == ActuatorType.LOCKED:
-                dof.actuator_type = kind
+        locked = {dof: kind for dof, kind in self._unlocked.items() if dof.actuator_type == ActuatorType.LOCKED}
+        set_actuator_types(locked)
         self._unlocked = {}
 
     # Dynamics, all other coordinates held ------------------------------------------------------------------
@@ -344,7 +344,7 @@ class Group(GroupQuantities):
             L = np.linalg.cholesky(M)
         except np.linalg.LinAlgError:
             raise ModelError(f"group {self.name!r}: its mass matrix is not positive definite") from None
-        return solve_triangular(L.T, solve_triangular(L, b, lower=True), lower=False)
+        return scipy.linalg.solve_triangular(L.T, scipy.linalg.solve_triangular(L, b, lower=True), lower=False)
 
     @property
     def constraint_forces(self) -> Array:

@@ -14,8 +14,10 @@ from kido.errors import KidoError, ModelError, NameLookupError
 from kido.jit import Struct
 from kido.joints import ActuatorType, JointKind
 from kido.math.transform import as_flag, number_or_nan
+from kido.skeleton.host import edits
 
 if TYPE_CHECKING:
+    from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
     from kido.skeleton.joints.joint import Joint
     from kido.skeleton.skeleton import Skeleton
 
@@ -96,6 +98,8 @@ class JointActuation:
         @property
         def coordinates(self) -> slice: ...
 
+        def get_property(self, key: str) -> NDArray[np.float64]: ...
+
         def _changed(self) -> None: ...
 
     def _init_actuation(self, actuator: Any, mimic: Mimic | None) -> None:
@@ -108,6 +112,7 @@ class JointActuation:
         if actuator is not None:
             self.actuator_type = actuator
 
+    @edits
     def _set_actuators(self, types: list[ActuatorType], mimics: list[Mimic | None]) -> None:
         """Take checked types and mimics; coordinates whose type is new have no command and no force."""
         if types == self._actuators and mimics == self._mimics:
@@ -130,10 +135,11 @@ class JointActuation:
         """Type of its actuators; None if its coordinates differ (see `DegreeOfFreedom.actuator_type`).
 
         Set it to an `ActuatorType` or its name, for all coordinates. Commands and forces of coordinates whose type
-        changes become zero. MIMIC needs `mimic`.
+        changes become zero; those that become POSITION are asked to stay where they are. MIMIC needs `mimic`, POSITION
+        a `position_gain` or `velocity_gain`.
 
         Raises (when set):
-            ModelError: an unknown type, or MIMIC without anything to follow.
+            ModelError: an unknown type, MIMIC without anything to follow, or POSITION without gains.
         """
         types = set(self._actuators)
         return types.pop() if len(types) == 1 else ActuatorType.FORCE if not types else None
@@ -152,16 +158,29 @@ class JointActuation:
         if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != self.num_dofs:
             raise ModelError(f"joint {self.name!r}: actuator_types: expected {self.num_dofs} types, got {value!r}")
         types = [actuator_type(v, f"joint {self.name!r}") for v in value]
-        self._check_followed(types, self._mimics)
+        self._check_types(types)
         self._set_actuators(types, list(self._mimics))
 
-    def _check_followed(self, types: list[ActuatorType], mimics: list[Mimic | None]) -> None:
-        for kind, mimic in zip(types, mimics, strict=True):
+    def _check_types(self, types: list[ActuatorType]) -> None:
+        for kind, mimic in zip(types, self._mimics, strict=True):
             if kind == ActuatorType.MIMIC and mimic is None:
                 raise ModelError(
                     f"joint {self.name!r}: actuator_type: MIMIC needs something to follow: set "
                     "mimic = kido.Mimic(joint, multiplier, offset)"
                 )
+        placed = [kind == ActuatorType.POSITION for kind in types]
+        gains = self.get_property("position_gain") + self.get_property("velocity_gain")
+        if any(placed) and not gains[placed].any():
+            raise ModelError(
+                f"joint {self.name!r}: actuator_type: POSITION needs gains: set position_gain [N/m, N m/rad] and "
+                "velocity_gain [N s/m, N m s/rad] first"
+            )
+        together = [placed[k : k + 3] for k in range(0, len(placed), 3)] if self.kind in _NOT_COUPLED else []
+        if any(any(three) and not all(three) for three in together):
+            raise ModelError(
+                f"joint {self.name!r}: actuator_type: the three coordinates of a {type(self).__name__}'s rotation, or "
+                f"of its translation, are POSITION together or not at all; got {', '.join(k.name for k in types)}"
+            )
 
     def _check_mimic(self, mimic: Any) -> None:
         if mimic is None:
@@ -222,6 +241,7 @@ class JointActuation:
         return self._enforce_velocity_limits
 
     @enforce_velocity_limits.setter
+    @edits
     def enforce_velocity_limits(self, value: bool) -> None:
         before = self._drives_body_axes
         self._enforce_velocity_limits = as_flag(value, f"joint {self.name!r}: enforce_velocity_limits")
@@ -354,10 +374,19 @@ def actuator_types_of(skeleton: Skeleton, value: Any) -> None:
     if not isinstance(value, Sequence) or len(value) != n:
         raise ModelError(f"{what}: actuator_types: expected one actuator type or {n}, got {value!r}")
     kinds = [actuator_type(v, f"{what}: dof {dof.name!r}") for v, dof in zip(value, dofs, strict=True)]
-    joints = list(dict.fromkeys(dof.joint for dof in dofs))
-    ends = np.cumsum([joint.num_dofs for joint in joints])
-    parts = [kinds[e - joint.num_dofs : e] for joint, e in zip(joints, ends, strict=True)]
-    for joint, part in zip(joints, parts, strict=True):
-        joint._check_followed(part, joint._mimics)
-    for joint, part in zip(joints, parts, strict=True):
-        joint._set_actuators(part, list(joint._mimics))
+    set_actuator_types(dict(zip(dofs, kinds, strict=True)))
+
+
+def set_actuator_types(types: Mapping[DegreeOfFreedom, ActuatorType]) -> None:
+    """Set the actuator types of some coordinates, all or, where a joint refuses its own, none.
+
+    Raises:
+        ModelError: as of `Joint.actuator_type`.
+    """
+    wanted = {dof.joint: list(dof.joint._actuators) for dof in types}
+    for dof, kind in types.items():
+        wanted[dof.joint][dof.index_in_joint] = kind
+    for joint, kinds in wanted.items():
+        joint._check_types(kinds)
+    for joint, kinds in wanted.items():
+        joint._set_actuators(kinds, list(joint._mimics))

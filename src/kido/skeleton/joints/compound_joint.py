@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kido.errors import ModelError
 from kido.joints import JointKind
 from kido.math.transform import as_transform, as_unit_vector, number_or_nan
+from kido.skeleton.host import edits
 from kido.skeleton.joints.coordinates import KIND_OF_HINGE, CoordinateKind
 from kido.skeleton.joints.joint import Joint
 
@@ -135,6 +136,7 @@ class CompoundJoint(Joint):
         return self._hinges
 
     @hinges.setter
+    @edits
     def hinges(self, value: Iterable[Hinge]) -> None:
         hinges = self._checked(self.name, value)
         if len(hinges) != len(self._hinges):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,6 +45,15 @@ class ElementaryMotion(NamedTuple):
     offset: NDArray[np.float64] = np.eye(4)
 
 
+class ArrayProperty(property):
+    """A property that is read as an array, and set to whatever an array can be made of: so checkers know it."""
+
+    if TYPE_CHECKING:
+
+        def __get__(self, owner: Any, kind: type | None = None) -> Array: ...
+        def __set__(self, owner: Any, value: ArrayLike) -> None: ...
+
+
 # Properties of coordinates -----------------------------------------------------------------------------------
 
 _LIMITED = ("position", "velocity", "acceleration", "force")
@@ -60,6 +69,8 @@ DOF_PROPERTIES: dict[str, tuple[float, float]] = {
     "coulomb_friction": (0.0, 0.0),
     "spring_stiffness": (0.0, 0.0),
     "rest_position": (0.0, -np.inf),
+    "position_gain": (0.0, 0.0),
+    "velocity_gain": (0.0, 0.0),
     "initial_position": (0.0, -np.inf),
     "initial_velocity": (0.0, -np.inf),
 }  # fmt: skip
@@ -86,6 +97,8 @@ MEANINGS: dict[str, str] = {
     "coulomb_friction": "Dry friction: most that it resists motion with, in a world [N, N m]",
     "spring_stiffness": "Force per distance from `rest_position` that opposes it [N/m, N m/rad]",
     "rest_position": "Where the spring exerts no force [m, rad]",
+    "position_gain": "kp of a POSITION actuator: force per distance from the position asked for [N/m, N m/rad]",
+    "velocity_gain": "kd of a POSITION actuator: force per velocity that opposes it [N s/m, N m s/rad]",
     "initial_position": "Position that a new skeleton starts with [m, rad]",
     "initial_velocity": "Velocity that a new skeleton starts with [m/s, rad/s]",
 }

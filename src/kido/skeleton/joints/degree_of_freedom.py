@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kido.skeleton.joints.joint import Joint
 
 
-def _state(name: str, array: str, unit: str) -> Any:
+def _state(name: str, array: str, unit: str) -> float:
     def read(self: DegreeOfFreedom) -> float:
         return self.joint.child.skeleton.current_state.read_number(array, self.index)
 
@@ -23,17 +23,19 @@ def _state(name: str, array: str, unit: str) -> Any:
         state = self.joint.child.skeleton.current_state
         state.set_number(array, self.index, value, f"dof {self.name!r}: {name}")
 
-    return property(read, write, doc=f"{name.capitalize()} of the coordinate {unit}.")
+    made: Any = property(read, write, doc=f"{name.capitalize()} of the coordinate {unit}.")
+    return made  # what checkers take it for is what one reads
 
 
-def _property(key: str) -> Any:
+def _property(key: str) -> float:
     def read(self: DegreeOfFreedom) -> float:
         return float(self.joint.get_property(key)[self.index_in_joint])
 
     def write(self: DegreeOfFreedom, value: float) -> None:
         self.joint.set_property(key, {self.index_in_joint: value})
 
-    return property(read, write, doc=f"{MEANINGS[key]}.")
+    made: Any = property(read, write, doc=f"{MEANINGS[key]}.")
+    return made
 
 
 class DegreeOfFreedom(FixedAttributes):
@@ -69,6 +71,8 @@ class DegreeOfFreedom(FixedAttributes):
     coulomb_friction = _property("coulomb_friction")
     spring_stiffness = _property("spring_stiffness")
     rest_position = _property("rest_position")
+    position_gain = _property("position_gain")
+    velocity_gain = _property("velocity_gain")
     initial_position = _property("initial_position")
     initial_velocity = _property("initial_velocity")
 

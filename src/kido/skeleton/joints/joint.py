@@ -16,10 +16,12 @@ from kido.joints import ActuatorType, JointKind
 from kido.math.transform import as_flag, as_transform
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.attributes import FixedAttributes
+from kido.skeleton.host import edits
 from kido.skeleton.joints.actuator import JointActuation, Mimic
 from kido.skeleton.joints.coordinates import (
     DOF_PROPERTIES,
     MEANINGS,
+    ArrayProperty,
     CoordinateKind,
     ElementaryMotion,
     changed_properties,
@@ -39,14 +41,14 @@ if TYPE_CHECKING:
 J = TypeVar("J", bound="Joint")
 
 
-def _per_dof(key: str) -> Any:
+def _per_dof(key: str) -> ArrayProperty:
     def read(self: Joint) -> NDArray[np.float64]:
         return self.get_property(key)
 
     def write(self: Joint, value: ArrayLike) -> None:
         self.set_property(key, value)
 
-    return property(read, write, doc=f"{MEANINGS[key]}. One number for each coordinate (a copy).")
+    return ArrayProperty(read, write, doc=f"{MEANINGS[key]}. One number for each coordinate (a copy).")
 
 
 def own_property(name: str, check: Callable[[Any, Any], Any], doc: str) -> Any:
@@ -56,6 +58,7 @@ def own_property(name: str, check: Callable[[Any, Any], Any], doc: str) -> Any:
         value = getattr(self, f"_{name}")
         return value.copy() if isinstance(value, np.ndarray) else value
 
+    @edits
     def write(self: Joint, value: Any) -> None:
         setattr(self, f"_{name}", check(self.name, value))
         self._changed()
@@ -79,9 +82,9 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         mimic: what its coordinates follow (`Mimic`).
         **properties: for each of `position_lower_limit`, `position_upper_limit`, the same of `velocity`,
             `acceleration` and `force`, `damping`, `coulomb_friction`, `spring_stiffness`, `rest_position`,
-            `initial_position`, `initial_velocity`: one number for all coordinates, or one for each. Units are
-            metres, radians, newtons and seconds. `velocity_limit`, `acceleration_limit` and `force_limit` set a
-            lower limit and an upper one of the same size, and read as the largest size allowed.
+            `position_gain`, `velocity_gain`, `initial_position`, `initial_velocity`: one number for all coordinates, or
+            one for each. Units are metres, radians, newtons and seconds. `velocity_limit`, `acceleration_limit` and
+            `force_limit` set a lower limit and an upper one of the same size, and read as the largest size allowed.
 
     Attributes:
         dofs: its coordinates (`DegreeOfFreedom`), in order.
@@ -119,6 +122,8 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
     coulomb_friction = _per_dof("coulomb_friction")
     spring_stiffness = _per_dof("spring_stiffness")
     rest_position = _per_dof("rest_position")
+    position_gain = _per_dof("position_gain")
+    velocity_gain = _per_dof("velocity_gain")
     initial_position = _per_dof("initial_position")
     initial_velocity = _per_dof("initial_velocity")
 
@@ -161,6 +166,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         return self._name
 
     @name.setter
+    @edits
     def name(self, value: str) -> None:
         if self._body is not None:
             self._body.skeleton.parts.rename_joint(self, value)
@@ -198,6 +204,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         return self._transform_from_parent.copy()
 
     @transform_from_parent.setter
+    @edits
     def transform_from_parent(self, value: Any) -> None:
         self._transform_from_parent = as_transform(value, f"joint {self._name!r}: transform_from_parent")
         self._changed()
@@ -208,6 +215,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         return self._transform_from_child.copy()
 
     @transform_from_child.setter
+    @edits
     def transform_from_child(self, value: Any) -> None:
         self._transform_from_child = as_transform(value, f"joint {self._name!r}: transform_from_child")
         self._changed()
@@ -220,6 +228,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         """
         return {key: getattr(self, key) for key in self.own_properties}
 
+    @edits
     def set_property(self, key: str, value: ArrayLike | Mapping[int, Any]) -> None:
         """Set a property of all coordinates; see the class for names and units.
 
@@ -254,6 +263,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         return self._enforce_position_limits
 
     @enforce_position_limits.setter
+    @edits
     def enforce_position_limits(self, value: bool) -> None:
         self._enforce_position_limits = as_flag(value, f"joint {self._name!r}: enforce_position_limits")
         self._changed()

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from kido.errors import ModelError
 from kido.joints import ActuatorType, JointKind
@@ -162,7 +162,7 @@ def reversal(joint: Joint) -> Reversal:
 
 
 def _pose(q: Array, free: bool) -> tuple[Array, Array]:
-    return Rotation.from_rotvec(q[:3]).as_matrix(), q[3:] if free else np.zeros(3)
+    return scipy.spatial.transform.Rotation.from_rotvec(q[:3]).as_matrix(), q[3:] if free else np.zeros(3)
 
 
 def _reversed_rotation(joint: Joint) -> Reversal:
@@ -191,7 +191,9 @@ def _reversed_rotation(joint: Joint) -> Reversal:
 
     def state(old: State) -> State:
         q, u, udot, tau, command = old
-        return numbers(q), motion(q, u), motion(q, udot), force(q, tau), motion(q, command)
+        placed = ActuatorType.POSITION in joint.actuator_types
+        asked = numbers(command) if placed else motion(q, command)
+        return numbers(q), motion(q, u), motion(q, udot), force(q, tau), asked
 
     get = joint.get_property
     turned = {
@@ -209,7 +211,7 @@ def _reversed_rotation(joint: Joint) -> Reversal:
 
 def _check_isotropic(joint: Joint, free: bool) -> None:
     what = f"joint {joint.name!r} ({type(joint).__name__}) cannot be reversed: its"
-    for key in ("spring_stiffness", "damping", "coulomb_friction"):
+    for key in ("spring_stiffness", "damping", "coulomb_friction", "position_gain", "velocity_gain"):
         values = joint.get_property(key)
         if values.any() and (free or np.ptp(values) > 0.0):
             raise ModelError(f"{what} {key} {values.tolist()} acts along axes of the body that it moves")

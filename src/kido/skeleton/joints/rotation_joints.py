@@ -6,8 +6,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.transform import Rotation
 
 from kido.joints import JointKind
 from kido.math.transform import as_transform, as_vector, inverse_transform
@@ -37,7 +37,7 @@ class BallJoint(Joint):
     @staticmethod
     def to_rotation(positions: ArrayLike) -> Array:
         """Rotation matrix (3, 3) of a rotation vector (3,)."""
-        return Rotation.from_rotvec(as_vector(positions, "ball joint: positions")).as_matrix()
+        return scipy.spatial.transform.Rotation.from_rotvec(as_vector(positions, "ball joint: positions")).as_matrix()
 
     @staticmethod
     def from_rotation(rotation: Any) -> Array:
@@ -46,7 +46,9 @@ class BallJoint(Joint):
         Raises:
             ModelError: no rotation.
         """
-        return Rotation.from_matrix(as_transform(rotation, "ball joint: rotation")[:3, :3]).as_rotvec()
+        return scipy.spatial.transform.Rotation.from_matrix(
+            as_transform(rotation, "ball joint: rotation")[:3, :3]
+        ).as_rotvec()
 
 
 class FreeJoint(Joint):
@@ -66,7 +68,7 @@ class FreeJoint(Joint):
         """X_J (4, 4) at positions (6,)."""
         q = as_vector(positions, "free joint: positions", 6)
         X = np.eye(4)
-        X[:3, :3], X[:3, 3] = Rotation.from_rotvec(q[:3]).as_matrix(), q[3:]
+        X[:3, :3], X[:3, 3] = scipy.spatial.transform.Rotation.from_rotvec(q[:3]).as_matrix(), q[3:]
         return X
 
     @staticmethod
@@ -77,7 +79,7 @@ class FreeJoint(Joint):
             ModelError: no rigid transform.
         """
         X = as_transform(transform, "free joint: transform")
-        return np.concatenate([Rotation.from_matrix(X[:3, :3]).as_rotvec(), X[:3, 3]])
+        return np.concatenate([scipy.spatial.transform.Rotation.from_matrix(X[:3, :3]).as_rotvec(), X[:3, 3]])
 
     # The child body's motion, set as a whole -----------------------------------------------------------------
 

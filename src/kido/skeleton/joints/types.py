@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from kido.errors import ModelError
 from kido.joints import JointKind
 from kido.math.transform import as_unit_vector, number_or_nan
+from kido.skeleton.host import edits
 from kido.skeleton.joints.compound_joint import CompoundJoint
-from kido.skeleton.joints.coordinates import CoordinateKind, ElementaryMotion
+from kido.skeleton.joints.coordinates import ArrayProperty, CoordinateKind, ElementaryMotion
 from kido.skeleton.joints.joint import Joint, own_property
 from kido.skeleton.joints.rotation_joints import BallJoint, FreeJoint
 
@@ -47,7 +48,7 @@ def _slide(axis: ArrayLike) -> ElementaryMotion:
     return ElementaryMotion(JointKind.PRISMATIC, np.array(axis))
 
 
-def _axis_property(key: str, doc: str) -> Any:
+def _axis_property(key: str, doc: str) -> ArrayProperty:
     return own_property(key, lambda name, value: as_unit_vector(value, f"joint {name!r}: {key}"), doc)
 
 
@@ -126,7 +127,7 @@ class ScrewJoint(_AxisJoint):
     coordinate_kinds = (CoordinateKind.OTHER,)
     formats = MappingProxyType({"sdf": ("screw",), "skel": ("screw",)})
     own_properties = ("axis", "pitch")
-    pitch = own_property("pitch", _checked_pitch, "Metres per revolution.")
+    pitch: float = own_property("pitch", _checked_pitch, "Metres per revolution.")
 
     def __init__(self, name: str | None = None, axis: ArrayLike = (0.0, 0.0, 1.0), pitch: float = 0.1, **options: Any):
         self._pitch = _checked_pitch(name, pitch)
@@ -180,7 +181,7 @@ class EulerJoint(Joint):
 
     kind = JointKind.EULER
     own_properties = ("order",)
-    order = own_property("order", _checked_order, "The three axes in order.")
+    order: str = own_property("order", _checked_order, "The three axes in order.")
     dof_suffixes = ("_1", "_2", "_3")
     coordinate_kinds = (_ANGLE, _ANGLE, _ANGLE)
     formats = MappingProxyType({"skel": ("euler",)})
@@ -230,6 +231,7 @@ class PlanarJoint(Joint):
             raise ModelError(f"joint {name!r}: axis1 and axis2 of a planar joint must not be parallel")
         return first, as_unit_vector(second - along * first, f"joint {name!r}: axis2")
 
+    @edits
     def set_axes(self, axis1: ArrayLike, axis2: ArrayLike) -> None:
         """Set both axes; the second is turned in their plane until it is perpendicular to the first.
 
@@ -254,6 +256,7 @@ class PlanarJoint(Joint):
         return self._axis2.copy()
 
     @axis2.setter
+    @edits
     def axis2(self, value: ArrayLike) -> None:
         self._axis2, self._axis1 = self._checked(self.name, value, self._axis1)
         self._changed()

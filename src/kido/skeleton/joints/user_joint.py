@@ -11,6 +11,7 @@ from kido.errors import ModelError
 from kido.joints import JointKind
 from kido.joints.trace import check_points, trace
 from kido.math.transform import as_unit_vector
+from kido.skeleton.host import edits
 from kido.skeleton.joints.joint import Joint
 
 _MAX_DOFS = 6
@@ -94,6 +95,7 @@ class UserJoint(Joint):
         UserJoint.__init__(joint, name, **options)
         return joint
 
+    @edits
     def changed(self) -> None:
         """Trace `transform` anew, after a change inside one of the joint's attributes.
 
@@ -108,6 +110,7 @@ class UserJoint(Joint):
         elif self.skeleton is not None:
             self.skeleton.structure_changed()
 
+    @edits
     def set_parameters(self, **parameters: Any) -> None:
         """Set several of the joint's attributes at once.
 

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError
-from kido.skeleton.aspects import Carrier, fill_parts
+from kido.skeleton.aspects import Carrier, Extension
 from kido.skeleton.frames.frame import ORIGIN, Frame
 from kido.skeleton.frames.kinds import FixedFrame
+from kido.skeleton.host import edits
 from kido.skeleton.naming import free_name
 
 if TYPE_CHECKING:
@@ -67,6 +68,10 @@ class JacobianNode(Frame):
         """J (6, len(dependent_dofs)) with [angular; linear] velocity = J u."""
         return self._carrier[0].skeleton.jacobian(self, offset, in_coordinates_of)[:, self._dependent()]
 
+    def world_transform_derivatives(self) -> Array:
+        """dX/dq_k (len(dependent_dofs), 4, 4) of its world transform X, with dX/dt = sum of u_k dX/dq_k."""
+        return self._carrier[0].skeleton.world_transform_derivatives(self)[self._dependent()]
+
     def linear_jacobian(self, offset: ArrayLike = ORIGIN, in_coordinates_of: Frame | None = None) -> Array:
         """J (3, len(dependent_dofs)) with (velocity of the point) = J u."""
         return self.jacobian(offset, in_coordinates_of)[3:]
@@ -86,7 +91,7 @@ class JacobianNode(Frame):
         return skeleton.jacobian_classic_derivative(self, offset, in_coordinates_of)[:, self._dependent()]
 
 
-class Node(Carrier):
+class Node(Extension, Carrier):
     """Something of a body's, made by `BodyNode.create_node`.
 
     Nodes are copied, cloned, pickled, moved and removed with their body. A class of one's own may name the types of
@@ -105,17 +110,17 @@ class Node(Carrier):
         state, properties: instead of the defaults of the class's `State` and `Properties`.
     """
 
-    State: ClassVar[type | None] = None
-    Properties: ClassVar[type | None] = None
-    state: Any
-    properties: Any
     # Name -> attribute of what is a property besides `properties`.
     _property_fields: ClassVar[dict[str, str]] = {}
 
     def __init__(self, body: BodyNode, name: str, state: Any = None, properties: Any = None):
         self._body: BodyNode | None = body
         self._name = name
-        fill_parts(self, state, properties)
+        self._fill(state, properties)
+
+    def _home(self) -> Any:
+        body = getattr(self, "_body", None)
+        return None if body is None else body.skeleton
 
     @property
     def name(self) -> str:
@@ -148,6 +153,7 @@ class Node(Carrier):
         """Take it off its body."""
         self.body._remove_node(self)
 
+    @edits
     def copy_to(self, body: BodyNode, name: str | None = None) -> Self:
         """Put a copy on another body, or the same one, with its own state, properties and aspects.
 

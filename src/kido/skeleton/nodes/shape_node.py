@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kido.errors import ModelError
 from kido.math.transform import as_flag, as_numbers, number_or_nan
 from kido.shapes import Shape
+from kido.skeleton.host import edits
 from kido.skeleton.nodes.node import FrameNode
 from kido.skeleton.nodes.surface import Surface
 
@@ -129,6 +130,7 @@ class ShapeNode(FrameNode):
     @color.setter
     def color(self, value: Any) -> None:
         self._color = self._checked_color(value)
+        self._appearance_changed()
 
     @classmethod
     def _names_beside(cls, body: BodyNode) -> Iterable[str]:
@@ -140,6 +142,7 @@ class ShapeNode(FrameNode):
         return self._relative.copy()
 
     @relative_transform.setter
+    @edits
     def relative_transform(self, value: Any) -> None:
         self._set_relative_transform(value)
         self.body.skeleton.structure_changed()
@@ -152,6 +155,11 @@ class ShapeNode(FrameNode):
     @visual.setter
     def visual(self, value: bool) -> None:
         self._visual = as_flag(value, f"shape {self._name!r}: visual")
+        self._appearance_changed()
+
+    def _appearance_changed(self) -> None:
+        if self._body is not None:
+            self._body.skeleton.appearance_changed()
 
     @property
     def collision(self) -> bool:
@@ -159,6 +167,7 @@ class ShapeNode(FrameNode):
         return self._collision
 
     @collision.setter
+    @edits
     def collision(self, value: bool) -> None:
         self._collision = self._checked_collision(value)
         self.body.skeleton.structure_changed()
@@ -177,6 +186,7 @@ class ShapeNode(FrameNode):
             raise ModelError(f"shape {self.name!r}: surface: expected a kido.Surface, got {value!r}")
         return value
 
+    @edits
     def _set_surface(self, value: Surface) -> None:
         self._surface = value
         if self._body is not None and self._body.skeleton.host is not None:
@@ -222,6 +232,7 @@ class ShapeNode(FrameNode):
         return self._collision_category
 
     @collision_category.setter
+    @edits
     def collision_category(self, value: int) -> None:
         self._collision_category = self._bits("collision_category", value)
         self.body.skeleton.structure_changed()
@@ -232,6 +243,7 @@ class ShapeNode(FrameNode):
         return self._collision_mask
 
     @collision_mask.setter
+    @edits
     def collision_mask(self, value: int) -> None:
         self._collision_mask = self._bits("collision_mask", value)
         self.body.skeleton.structure_changed()

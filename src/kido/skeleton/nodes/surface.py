@@ -10,6 +10,7 @@ import numpy as np
 
 from kido.errors import KidoError, ModelError
 from kido.math.transform import as_flag, as_vector, number_or_nan
+from kido.reprs import brief
 
 # Rules by which two surfaces' coefficients become the pair's. Where shapes name different ones, the last of them holds.
 COMBINATION_RULES = ("average", "geometric_mean", "min", "multiply", "max")
@@ -163,6 +164,8 @@ class Surface:
     friction_rule: str | None = None
     restitution_rule: str | None = None
     priority: int = 0
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         _check_numbers(self, "friction", "rolling_friction", "torsional_friction", "slip")

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError, StateError
 from kido.math.transform import as_numbers, number_or_nan
+from kido.reprs import brief
 from kido.shapes import SoftMesh
+from kido.skeleton.host import edits
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.nodes.shape_node import ShapeNode
 
@@ -39,6 +41,8 @@ class SkinState:
     forces: Any
     frozen: Any
     transfer: Any
+
+    __repr__ = brief
 
 
 class Skin(ShapeNode):
@@ -162,6 +166,7 @@ class Skin(ShapeNode):
         return SkinState(*(np.array(a) for a in (self.q, self.qd, self.forces, self.frozen, self.transfer)))
 
     @state.setter
+    @edits
     def state(self, value: SkinState) -> None:
         pairs = (
             (self.q, value.displacements), (self.qd, value.velocities), (self.forces, value.forces),
@@ -180,16 +185,19 @@ class Skin(ShapeNode):
         if self.on_release is not None:
             self.on_release()
 
+    @edits
     def freeze(self, points: Any) -> None:
         """See `SoftBodyNode.freeze`."""
         freeze_points(self, chosen_points(self, points))
         self._changed()
 
+    @edits
     def free(self, points: Any) -> None:
         """See `SoftBodyNode.free`."""
         self.frozen[chosen_points(self, points)] = 0
         self._changed()
 
+    @edits
     def set_coefficient(self, what: str, value: Any) -> None:
         """Set `kv`, `ke` or `kd`, checked."""
         setattr(self, what, _coefficient(self.name, what, value))
@@ -310,9 +318,8 @@ def freeze_points(skin: Skin, chosen: NDArray[np.int64]) -> None:
     jacobians: dict[Any, Array] = {soft: soft.jacobian(in_coordinates_of=soft) for soft in skeleton.soft_bodies}
     for soft, J in jacobians.items():
         own = soft.skin
-        held = own.frozen != 0
-        change = spatial_inertia(own.masses[held], (own.rest + own.q)[held])
-        M = M + J.T @ (change - spatial_inertia(own.masses, own.rest)) @ J
+        free = own.frozen == 0
+        M = M - J.T @ spatial_inertia(own.masses[free], (own.rest + own.q)[free]) @ J
     du = np.linalg.lstsq(M, jacobians[body].T @ impulse, rcond=None)[0]
     for soft, J in jacobians.items():
         own, dV = soft.skin, J @ du

@@ -9,14 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import ModelError
+from kido.quantities import soft
 from kido.shapes import SoftMesh
 from kido.skeleton.body_node import BodyNode
+from kido.skeleton.host import edits
 from kido.skeleton.inertia import Inertia
 from kido.skeleton.joints.types import WeldJoint
 from kido.skeleton.nodes.shape_node import ShapeNode
 from kido.skeleton.soft.skin import Skin, checked_masses, checked_radius, checked_vectors, chosen_points, total_of
 
 if TYPE_CHECKING:
+    from kido.skeleton.frames.frame import Frame
     from kido.skeleton.joints.joint import Joint
     from kido.skeleton.skeleton import Skeleton
 
@@ -28,8 +31,8 @@ class SoftBodyNode(BodyNode):
 
     Made by `Skeleton.add_soft_body`. In a world the points move, in two-way coupling with the skeleton, and touch
     other shapes; energies, momentum and centre of mass are those of the points. What a skeleton computes on its own
-    (mass matrix, inverse and forward dynamics) takes the skin as rigid in its place at rest. A body can be
-    soft in parts: points can be frozen, and freed, at any time.
+    (mass matrix, gravity forces, inverse dynamics, ...) has the points where they are, held there; what needs to know
+    how they move is refused. A body can be soft in parts: points can be frozen, and freed, at any time.
 
     Points are numbered as the vertices of the skin's shape. Vectors of points are (n,3) arrays.
 
@@ -58,9 +61,15 @@ class SoftBodyNode(BodyNode):
     @property
     def inertia(self) -> Inertia:
         """Of the body with its skin at rest; set `core_inertia` and the skin's masses."""
-        if self._skin is None:
-            return self._inertia
-        core, skin = self._inertia, self._skin.inertia_of(self._skin.rest)
+        return self._inertia if self._skin is None else self._with_points(self._skin.rest)
+
+    @property
+    def present_inertia(self) -> Inertia:
+        """Of the body with its skin as it is now: what the skeleton's own dynamics takes."""
+        return self._inertia if self._skin is None else self._with_points(self._skin.rest + self._skin.q)
+
+    def _with_points(self, places: Array) -> Inertia:
+        core, skin = self._inertia, self.skin.inertia_of(places)
         total = core.mass + skin.mass
         com = (core.mass * core.com + skin.mass * skin.com) / total
         moment = np.zeros((3, 3))
@@ -90,12 +99,35 @@ class SoftBodyNode(BodyNode):
         return total_of(self.skin.masses)
 
     @property
-    def com(self) -> Array:
-        """Centre of mass in the world, of the deformed body [m]."""
+    def local_com(self) -> Array:
+        """Centre of mass of the deformed body from its origin, in its own axes [m]."""
         own, skin = self._inertia, self.skin
-        com = (own.mass * own.com + skin.masses @ (skin.rest + skin.q)) / self.mass
-        X = self.world_transform
-        return X[:3, :3] @ com + X[:3, 3]
+        return (own.mass * own.com + skin.masses @ (skin.rest + skin.q)) / self.mass
+
+    def com_velocity(self, relative_to: Frame | None = None, in_coordinates_of: Frame | None = None) -> Array:
+        """Velocity (3,) of the centre of mass, points as they move [m/s]; arguments as for bodies."""
+        return self.skeleton.com_velocity([self], relative_to, in_coordinates_of)
+
+    def com_spatial_velocity(self, relative_to: Frame | None = None, in_coordinates_of: Frame | None = None) -> Array:
+        """[angular velocity of the body; velocity of the centre of mass] (6,), points as they move [rad/s, m/s]."""
+        w = self.angular_velocity(relative_to, in_coordinates_of)
+        return np.concatenate([w, self.com_velocity(relative_to, in_coordinates_of)])
+
+    def com_acceleration(self, relative_to: Frame | None = None, in_coordinates_of: Frame | None = None) -> Array:
+        """Acceleration (3,) of the centre of mass [m/s^2].
+
+        Raises:
+            ModelError: points move, so that theirs are not known.
+        """
+        soft.refuse_acceleration(self.skeleton.current_state, [self])
+        return super().com_acceleration(relative_to, in_coordinates_of)
+
+    def com_spatial_acceleration(
+        self, relative_to: Frame | None = None, in_coordinates_of: Frame | None = None
+    ) -> Array:
+        """Spatial acceleration (6,) at the centre of mass; raises as `com_acceleration` does."""
+        soft.refuse_acceleration(self.skeleton.current_state, [self])
+        return super().com_spatial_acceleration(relative_to, in_coordinates_of)
 
     # Material --------------------------------------------------------------------------------------------
 
@@ -139,6 +171,7 @@ class SoftBodyNode(BodyNode):
         return self.skin.masses.copy()
 
     @point_masses.setter
+    @edits
     def point_masses(self, value: Any) -> None:
         self.skin.masses = checked_masses(f"soft body {self.name!r}", value, self.num_points)
         self.skeleton.properties_changed()
@@ -149,20 +182,24 @@ class SoftBodyNode(BodyNode):
         return self.skin.rest
 
     @property
+    @edits
     def displacements(self) -> Array:
         """Displacements of the points from their places at rest, body axes [m]; set for all, or one for all."""
         return np.array(self.skin.q)
 
     @displacements.setter
+    @edits
     def displacements(self, value: Any) -> None:
         self.skin.q[:] = checked_vectors(self.skin, "displacements", value)
 
     @property
+    @edits
     def displacement_rates(self) -> Array:
         """Velocities of the points in the body's frame [m/s]; those of frozen points stay zero when set."""
         return np.array(self.skin.qd)
 
     @displacement_rates.setter
+    @edits
     def displacement_rates(self, value: Any) -> None:
         given = np.broadcast_to(checked_vectors(self.skin, "displacement_rates", value), self.skin.qd.shape)
         self.skin.qd[:] = np.where(self.skin.frozen[:, None] != 0, 0.0, given)
@@ -181,14 +218,17 @@ class SoftBodyNode(BodyNode):
         return V[3:] + np.cross(V[:3], arms) + self.skin.qd @ X[:3, :3].T
 
     @property
+    @edits
     def point_forces(self) -> Array:
         """External forces on the points during steps, world axes [N]; they hold until they are set anew."""
         return np.array(self.skin.forces)
 
     @point_forces.setter
+    @edits
     def point_forces(self, value: Any) -> None:
         self.skin.forces[:] = checked_vectors(self.skin, "point_forces", value)
 
+    @edits
     def add_point_force(self, point: int, force: Any) -> None:
         """Add to the external force on a point, world axes [N]."""
         (k,) = chosen_points(self.skin, [point])
@@ -241,6 +281,7 @@ class SoftBodyNode(BodyNode):
         return self.skin.automatic
 
     @automatic.setter
+    @edits
     def automatic(self, value: float | None) -> None:
         self.skin.automatic = checked_radius(self.name, value)
         self.skeleton.properties_changed()

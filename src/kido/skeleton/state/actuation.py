@@ -17,7 +17,7 @@ def takes_force(actuator: np.ndarray) -> np.ndarray:
 
 
 def takes_motion(actuator: np.ndarray) -> np.ndarray:
-    """Which coordinates' commands are velocities or accelerations."""
+    """Which coordinates' commands are positions, velocities or accelerations."""
     return TAKES_MOTION[actuator]
 
 
@@ -27,7 +27,7 @@ def is_prescribed(actuator: np.ndarray) -> np.ndarray:
 
 
 def join_commands(actuator: np.ndarray, forces: np.ndarray, motions: np.ndarray) -> np.ndarray:
-    """One command for each coordinate from joint forces and asked velocities and accelerations."""
+    """One command for each coordinate from joint forces and positions, velocities and accelerations asked for."""
     commands = np.where(TAKES_MOTION[actuator], motions, forces)
     commands[~(TAKES_MOTION | TAKES_FORCE)[actuator]] = 0.0
     return commands

@@ -5,20 +5,21 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy import empty
 from numpy.typing import NDArray
 
 from kido.errors import ModelError, StateError
 from kido.jit import Struct
-from kido.kernels import current, lazy
+from kido.joints import ActuatorType
+from kido.kernels import lazy
 from kido.math.transform import as_numbers
 from kido.quantities import TABLE
 from kido.quantities.quantity import OF_FORCES
 from kido.skeleton.compiler import Links, check_masses, compile_skeleton, fill_properties
-from kido.skeleton.frames.frame import POSE, RATE, TWIST
+from kido.skeleton.state.held_skins import HeldSkins
 from kido.skeleton.state.loads import row_seen_from
 from kido.skeleton.state.members import HELD
 from kido.skeleton.state.selections import Selections
@@ -36,7 +37,6 @@ _MAX_KEPT = 1000  # results: keys may hold numbers, and a state may be held for 
 _EPOCHS = itertools.count(1)
 _EPOCH = 1 << 40  # more than any body is ever evaluated
 STATE_FIELDS = ("q", "u", "udot", "tau", "command")
-_POSE, _SIX = (4, 4), (6,)  # shapes made once
 
 
 class StateArrays(Selections):
@@ -67,6 +67,7 @@ class StateArrays(Selections):
         self.scratch: Any = None
         self.ready: Workspace | None = None
         self.settled: Workspace | None = None
+        self._made: Workspace | None = None
         self.kept: dict[Any, Kept] = {}
         self.selections: dict[Any, Any] = {}
         self.applied: dict[int, Array] = {}
@@ -77,7 +78,9 @@ class StateArrays(Selections):
         self.held = HELD(stamps=id(self.stamps), clock=1)
         self.handle = self.held.address
         self.has_soft = False
-        self.sample: Any = None  # a state for quantities of a given one
+        self.skins: HeldSkins | None = None  # of the current state, if the skeleton has soft bodies
+        self._skins_seen = 0
+        self.samples: dict[int, Any] = {}  # by thread: a state for quantities of a given one
         self._counts: Counter[str] = Counter()
         self.stamp = 0  # with a body's count of evaluations: a number that no other evaluation has
         self._seen_of_world = -1
@@ -104,28 +107,43 @@ class StateArrays(Selections):
             if self._seen_of_world != world.version:
                 self._seen_of_world = world.version
                 self.invalidate()
+            if world.is_stepping:  # the last that is looked at: what follows is one call, which other threads wait for
+                world.turn.sole()
         elif self.data is None:
             self.adopt(*compile_skeleton(skeleton, skeleton.own_gravity))
+        skins = self.skins
         if self._filled != skeleton.version:
-            fill_properties(self.links, skeleton, self.tree)
+            fill_properties(self.links, skeleton, skins.at_rest if skins else self.tree)
+            if skins:
+                skins.forget()
             self._filled = skeleton.version
             self.invalidate()
+        if skins and skins.refresh():
+            self._inertias_changed()
         return self.data
 
+    def _inertias_changed(self) -> None:
+        self.properties_changed()
+        self.invalidate()
+
     def compiled_tree(self) -> Any:
-        """The tree, compiled if need be."""
-        self.compiled()
+        """The tree, compiled if need be; other threads may ask for it while a world is stepped."""
+        host = self.skeleton.host
+        if host is None or not host.is_stepping or self.tree is None or self._filled != self.skeleton.version:
+            self.compiled()
         return self.tree
 
     def _beside(self) -> Struct:
         """The data of a state that is not the current one: of the same tree, but for the mask of hybrid dynamics."""
         first = self.skeleton.current_state
-        first.compiled()
-        tree = first.tree
+        tree = first.compiled_tree()
         if self._source is not tree:
             own = tree.sharing(prescribed=np.zeros_like(tree.prescribed))
             self.adopt(first.links, own, data_for(own))
             self._source = tree
+        if first.skins and self._skins_seen != first.skins.changes:
+            self._skins_seen = first.skins.changes
+            self._inertias_changed()
         if self._gravity_seen is None or not np.array_equal(self._gravity_seen, tree.gravity):
             self._gravity_seen = tree.gravity.copy()
             self.invalidate()
@@ -140,10 +158,15 @@ class StateArrays(Selections):
             if kept is None or len(kept[0]) != joint.num_dofs:
                 data.q[part] = joint.get_property("initial_position")
                 data.u[part] = joint.get_property("initial_velocity")
+                data.command[part] = np.where(tree.actuator[part] == ActuatorType.POSITION, data.q[part], 0.0)
             else:
                 for field, values in zip(STATE_FIELDS, kept, strict=True):
                     getattr(data, field)[part] = values
         self.saved = {}
+        self.has_soft, self.skins = bool(self.skeleton.soft_bodies), None
+        if self.has_soft and self.skeleton.current_state is self:
+            self.skins = HeldSkins(links, self.skeleton, tree)
+            tree = self.skins.tree
         self.links, self.tree, self.data = links, tree, data
         self.properties_changed()
         for link in {int(links.of_body[index]) for index in self.applied}:
@@ -151,7 +174,6 @@ class StateArrays(Selections):
         self.scratch = None
         self.stamp = next(_EPOCHS) * _EPOCH
         self.invalidate()
-        self.has_soft = bool(self.skeleton.soft_bodies)
         self._filled = self.skeleton.version
 
     def drop_arrays(self) -> None:
@@ -162,7 +184,7 @@ class StateArrays(Selections):
                 part = slice(int(first[i]), int(first[i + 1]))
                 self.saved[body] = tuple(getattr(d, f)[part].copy() for f in STATE_FIELDS)
             self._counts = self._evaluation_counts()
-        self.links = self.tree = self.data = self.scratch = self._source = None
+        self.links = self.tree = self.data = self.scratch = self._source = self.skins = None
         self._seen_of_world = -1
         self.kept.clear()
         self.properties_changed()
@@ -171,7 +193,8 @@ class StateArrays(Selections):
         """Forget paths and choices of bodies, and what has their addresses."""
         self._forget_kept()
         self.selections.clear()
-        self.sample = self.ready = self.settled = None
+        self.samples = {}
+        self.ready = self.settled = self._made = None
         self.held.tree = 0
         if self.skeleton.current_state is self:
             self.skeleton.ready = None
@@ -184,16 +207,19 @@ class StateArrays(Selections):
             self.scratch = data_for(self.tree)
         skeleton = self.skeleton
         subset = self.subset(None)
-        self.ready = Workspace(self.tree.address, data, self.scratch.address, subset, skeleton.num_bodies)
-        if skeleton.current_state is self:
-            skeleton.ready = self.ready
-        return self.ready
+        made = self._made or Workspace(self.tree.address, data, self.scratch.address, subset, skeleton.num_bodies)
+        self._made = made
+        if not self.has_soft:  # else each call is to look where points are
+            self.ready = made
+            if skeleton.current_state is self:
+                skeleton.ready = made
+        return made
 
     def settle(self) -> Workspace:
         """What calls on this state work with, compiled if need be."""
         self.compiled()
         w = self.ready or self.prepare()
-        if self.skeleton.host is None:  # a world's steps would go unnoticed
+        if self.skeleton.host is None and not self.has_soft:  # a world's steps would go unnoticed, and points' moves
             self.settled = w
             self.held.data, self.held.tree = w.held, w.tree
         return w
@@ -287,15 +313,15 @@ class StateArrays(Selections):
     # Calls -----------------------------------------------------------------------------------------------
 
     def at(self, positions: Any = None, velocities: Any = None, accelerations: Any = None, forces: Any = None) -> Any:
-        """A state without loads that holds the given numbers; it is written anew by the next such call.
+        """A state without loads that holds the given numbers; the thread's next such call writes it anew.
 
         Raises:
             StateError: numbers of the wrong size or not finite.
         """
-        made = self.sample
+        made = self.samples.get(get_ident())
         if made is None or made.skeleton is not self.skeleton:
-            self.compiled()
-            made = self.sample = self.skeleton.empty_state()
+            self.compiled_tree()
+            made = self.samples[get_ident()] = self.skeleton.empty_state()
         given = {"positions": positions, "velocities": velocities, "accelerations": accelerations, "forces": forces}
         for what, value in given.items():
             if value is not None:
@@ -359,39 +385,3 @@ class StateArrays(Selections):
             f"skeleton {self.name!r}: the inertia seen by dof {dof} ({self.skeleton.dofs[dof].name!r}) is not "
             "positive; a body it moves needs mass or rotational inertia, or axes of its joint coincide at this position"
         )
-
-    # A body is a place on a link ----------------------------------------------------------------------------
-
-    def pose_of(self, index: int) -> Array:
-        """World transform of a body, 4x4."""
-        w = self.settled or self.settle()
-        X = empty(_POSE)
-        current.pose_of.call(w.tree, w.held, index, X)
-        return X
-
-    def velocity_of(self, index: int) -> Array:
-        """[angular; linear] velocity of a body's origin, world axes."""
-        w = self.settled or self.settle()
-        V = empty(_SIX)
-        current.velocity_of.call(w.tree, w.held, index, V)
-        return V
-
-    def joint_acceleration_of(self, index: int) -> Array:
-        """H udot of the joint above a body, in the body's axes."""
-        R = self.pose_of(index)[:3, :3]
-        d, joint = self.compiled(), self.skeleton.bodies[index].parent_joint
-        A = np.zeros(6)
-        if joint.num_dofs > 0:
-            part = joint.coordinates
-            A = d.H[part].T @ d.udot[part]
-        return np.concatenate([A[:3] @ R, A[3:] @ R])
-
-    def update_frame(self, index: int, level: int, values: list[Array], stamps: list[int]) -> None:
-        """What a body is to the frames on it: its pose, velocity and acceleration, and numbers that tell changes."""
-        w = self.settled or self.settle()
-        stamps[POSE] = self.stamp + current.pose_of.call(w.tree, w.held, index, values[POSE])
-        if level > POSE:
-            stamps[TWIST] = self.stamp + current.velocity_of.call(w.tree, w.held, index, values[TWIST])
-        if level > TWIST:
-            A = values[RATE]
-            stamps[RATE] = self.stamp + current.acceleration_of.call(w.tree, w.held, index, A)

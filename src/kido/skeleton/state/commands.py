@@ -9,8 +9,10 @@ import numpy as np
 from kido.errors import ModelError
 from kido.joints import ActuatorType
 from kido.kernels import current
+from kido.kernels.actuation import position_forces
 from kido.math.transform import number_or_nan
 from kido.quantities.quantity import OF_ACCELERATIONS, OF_FORCES
+from kido.quantities.soft import refuse_free, refuse_moving
 from kido.skeleton.state.actuation import TAKES_FORCE, is_prescribed
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ def drive(state: State, time_step: float | None) -> None:
     if h > 0.0:
         d.udot[fast] = (d.command[fast] - d.u[fast]) / h
     d.tau[~TAKES_FORCE[t.actuator]] = 0.0
+    position_forces.call(t.address, d.address, d.tau)
     t.prescribed[:] = is_prescribed(t.actuator)
 
 
@@ -77,9 +80,14 @@ def inverse_dynamics(
         with_external_forces: subtract J^T f_ext.
         with_damping_forces: add what joint damping takes, Kd u.
         with_spring_forces: add what joint springs take, - `spring_forces`.
+
+    Raises:
+        ModelError: points of a soft body move; those at rest in the body are taken to stay so.
     """
     state: State = of.current_state
     w = state.settled or state.settle()
+    if state.has_soft:
+        refuse_moving(state, "compute_inverse_dynamics")
     if with_external_forces:
         current.joint_forces_of_state.call(w.tree, w.held)
     else:
@@ -99,19 +107,23 @@ def forward_dynamics(of: Any, time_step: float | None = None) -> None:
     """Set `accelerations` to those that the held commands and external forces give (hybrid dynamics).
 
     M(q) udot = T - C(q, u) + J^T f_ext, by the articulated-body algorithm. T are the held `forces` of FORCE and
-    MIMIC coordinates, and zero for PASSIVE and SERVO ones (servos and gears work in worlds alone). udot is given
-    for ACCELERATION coordinates (the command), VELOCITY ones ((command - u) / time_step) and LOCKED ones (zero,
-    and so is their velocity from then on), and the `forces` there are set to those that this takes. Joint
-    springs, damping and friction are not part of it.
+    MIMIC coordinates, zero for PASSIVE and SERVO ones (servos and gears work in worlds alone), and for POSITION ones
+    kp (command - q) - kd u within their force limits, which `forces` are set to. udot is given for ACCELERATION
+    coordinates (the command), VELOCITY ones ((command - u) / time_step) and LOCKED ones (zero, and so is their
+    velocity from then on), and the `forces` there are set to those that this takes. Joint springs, damping and friction
+    are not part of it.
 
     Args:
         time_step: [s] for VELOCITY coordinates; by default that of the world.
 
     Raises:
-        ModelError: the inertia seen by a coordinate is not positive, or there is no time step.
+        ModelError: the inertia seen by a coordinate is not positive, there is no time step, or points of a soft body
+            are free.
     """
     state: State = of.current_state
     w = state.settled or state.settle()
+    if state.has_soft:
+        refuse_free(state, "compute_forward_dynamics")
     driven = state.skeleton.has_actuators
     if driven:
         drive(state, time_step)

@@ -76,7 +76,7 @@ def set_{name}(of, value):
     if not FAST:
         return plain
     reads = _reader(name, _READ[field], get)
-    return members.FastProperty(plain, reads, _writer(name, entry.dispatcher, write, first, last))
+    return members.FastProperty(plain, reads, _writer(name, entry.kernel, write, first, last))
 
 
 # As machine code ---------------------------------------------------------------------------------------------

@@ -5,15 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.spatial.transform import Rotation
 
 from kido.errors import ModelError
-from kido.joints import JointKind
+from kido.joints import ActuatorType, JointKind
 from kido.math.transform import number_or_nan
 
 if TYPE_CHECKING:
     from kido.skeleton.skeleton import Skeleton
+
+
+def ask_to_stay(skeleton: Skeleton, kinematic: bool) -> None:
+    """Take the commands of actuators that would go on acting from a skeleton that is to be, or not to be, kinematic.
+
+    POSITION actuators are asked to stay where they are when they act again.
+    """
+    placed = np.array([dof.actuator_type == ActuatorType.POSITION for dof in skeleton.dofs], bool)
+    if placed.any():
+        d = skeleton.current_state.compiled()
+        d.command[placed] = 0.0 if kinematic else d.q[placed]
 
 
 def move_to(skeleton: Skeleton, positions: ArrayLike, duration: float | None) -> None:
@@ -33,5 +44,7 @@ def move_to(skeleton: Skeleton, positions: ArrayLike, duration: float | None) ->
     for joint in skeleton.joints:
         if joint.kind == JointKind.FREE:  # straight on, and not along a screw
             own = joint.coordinates
-            moves[own][3:] = Rotation.from_rotvec(now[own][:3]).inv().apply((goal[own] - now[own])[3:])
+            moves[own][3:] = (
+                scipy.spatial.transform.Rotation.from_rotvec(now[own][:3]).inv().apply((goal[own] - now[own])[3:])
+            )
     skeleton.velocities = moves / seconds

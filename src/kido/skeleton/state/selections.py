@@ -125,7 +125,7 @@ class Selections:
         for index in key[1]:
             body = bodies[index]
             link, X = int(links.of_body[index]), links.offset[index]
-            own = body.inertia if index == self._top(link) else body.inertia.transformed(X)
+            own = body.present_inertia if index == self._top(link) else body.present_inertia.transformed(X)
             made.inertia[link] += parameters_of(own)
             if index == self._top(link):
                 made.springs[link] = 1
@@ -159,7 +159,7 @@ class Selections:
             made.parent[row] = -1 if body.parent is None else body.parent._index
             made.link[row] = links.of_body[index]
             made.pose[row] = links.offset[index, :3].ravel()
-            made.inertia[row] = parameters_of(body.inertia)
+            made.inertia[row] = parameters_of(body.present_inertia)
         if key[1] is None:
             self.selections[key] = made
         else:

@@ -13,9 +13,10 @@ from kido.joints import ActuatorType
 from kido.kernels import current
 from kido.math.transform import as_numbers
 from kido.skeleton.state.actuation import TAKES_FORCE, TAKES_MOTION, is_prescribed, join_commands
-from kido.skeleton.state.arrays import STATE_FIELDS, Array, StateArrays
+from kido.skeleton.state.arrays import STATE_FIELDS, Array
 from kido.skeleton.state.loads import wrench_of_row
 from kido.skeleton.state.members import NUMBERS
+from kido.skeleton.state.places import Places
 from kido.skeleton.state.subsets import Dofs, indices_of
 from kido.skeleton.state.view import StateView
 
@@ -41,7 +42,7 @@ def numbers_of(value: ArrayLike, size: int, what: str) -> Array:
     return source
 
 
-class State(StateArrays, StateView):
+class State(Places, StateView):
     """A state of a skeleton: positions, velocities, accelerations, forces and loads, and results of them.
 
     Nothing has to be updated by hand: setting positions makes what depends on them stale, and asking for a
@@ -220,10 +221,10 @@ class State(StateArrays, StateView):
     def commands(self) -> Array:
         """What is asked of the actuator of each coordinate (dofs,) (a copy).
 
-        A force for FORCE and MIMIC (the same number as in `forces`), a velocity for SERVO and VELOCITY, an
-        acceleration for ACCELERATION; zero for PASSIVE and LOCKED, and nothing else is accepted there. Like forces,
-        commands hold during `World.step(n)` and are then set to zero, unless it is called with
-        `reset_command=False`.
+        A force for FORCE and MIMIC (the same number as in `forces`), a position for POSITION, a velocity for SERVO and
+        VELOCITY, an acceleration for ACCELERATION; zero for PASSIVE and LOCKED, and nothing else is accepted there.
+        Like forces, commands hold during `World.step(n)` and are then set to zero, unless it is called with
+        `reset_command=False`; positions that are asked for stay until others are.
 
         Raises (when set):
             StateError: not one finite number for each coordinate, or a PASSIVE or LOCKED one is given a command.
@@ -256,10 +257,10 @@ class State(StateArrays, StateView):
         self.loads_changed()
 
     def clear_commands(self, dofs: list[int]) -> None:
-        """Set commands and forces of coordinates to zero."""
+        """Set commands and forces of coordinates to zero; positions asked for to those that there are."""
         d = self.compiled()
         d.tau[dofs] = 0.0
-        d.command[dofs] = 0.0
+        d.command[dofs] = np.where(self.tree.actuator[dofs] == ActuatorType.POSITION, d.q[dofs], 0.0)
         self.loads_changed()
 
     def prescribed_by_actuators(self) -> NDArray[np.bool_]:

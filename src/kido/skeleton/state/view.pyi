@@ -55,6 +55,7 @@ class StateView:
     @property
     def world_transforms(self) -> Array: ...  # kido/quantities/jacobians.py
     def world_transform(self, node: Any) -> Array: ...  # kido/quantities/jacobians.py
+    def world_transform_derivatives(self, node: Any) -> Array: ...  # kido/quantities/jacobians.py
     def jacobian(self, node: Any, offset: Any = ..., in_coordinates_of: Any = ...) -> Array: ...  # kido/quantities/jacobians.py
     def jacobian_classic_derivative(self, node: Any, offset: Any = ..., in_coordinates_of: Any = ...) -> Array: ...  # kido/quantities/jacobians.py
     def jacobian_spatial_derivative(self, node: Any, offset: Any = ..., in_coordinates_of: Any = ...) -> Array: ...  # kido/quantities/jacobians.py
