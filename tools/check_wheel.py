@@ -30,7 +30,7 @@ def main() -> None:
     compiled = sorted(root.function.__qualname__ for root in ROOTS if root.origin not in ("", "image"))
     used = sum(root.origin == "image" for root in ROOTS)
     print(
-        f"{used} functions from the wheel, {len(compiled)} compiled; pelvis at {robot.body(0).world_transform[:3, 3]}"
+        f"{used} functions from the wheel, {len(compiled)} compiled; pelvis at {robot.body("pelvis").world_transform[:3, 3]}"
     )
     if compiled or "numba" in sys.modules:
         raise SystemExit(f"not from the wheel: {compiled}; Numba imported: {'numba' in sys.modules}")

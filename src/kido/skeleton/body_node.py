@@ -271,8 +271,8 @@ class BodyNode(BodyEditing, BodyLoads, BodyCom, Carrier, FixedAttributes):
     def world_transform(self) -> NDArray[np.float64]:
         """Pose in the world, 4x4 (a copy)."""
         state = self.skeleton.current_state
-        w = state.settled or state.settle()
         X = np.empty((4, 4))
+        w = state.settled or state.settle()
         pose_of.call(w.tree, w.held, self._index, X)
         return X
 

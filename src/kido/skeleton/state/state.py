@@ -19,6 +19,7 @@ from kido.skeleton.state.members import NUMBERS
 from kido.skeleton.state.places import Places
 from kido.skeleton.state.subsets import Dofs, indices_of
 from kido.skeleton.state.view import StateView
+from kido.turns import Turn, in_turn
 
 if TYPE_CHECKING:
     from kido.skeleton.joints.joint import Joint
@@ -67,6 +68,12 @@ class State(Places, StateView):
     def state(self) -> State:
         """Itself."""
         return self
+
+    @property
+    def turn(self) -> Turn:
+        """Whose turn it is to change it: of the current state that of the skeleton."""
+        skeleton = self.skeleton
+        return skeleton.turn if skeleton.current_state is self else self._turn
 
     def copy(self) -> State:
         """Another state of the skeleton with the same numbers and loads."""
@@ -237,6 +244,7 @@ class State(Places, StateView):
         vector = self.finite(value, "commands")
         self.set_commands(slice(0, len(vector)), vector, f"skeleton {self.name!r}: commands")
 
+    @in_turn
     def set_commands(self, part: slice, value: ArrayLike, what: str) -> None:
         """Set commands of some coordinates; errors as of `commands`, which begin with `what`."""
         source = numbers_of(value, part.stop - part.start, what)
@@ -256,6 +264,7 @@ class State(Places, StateView):
         d.command[part][motion] = source[motion]
         self.loads_changed()
 
+    @in_turn
     def clear_commands(self, dofs: list[int]) -> None:
         """Set commands and forces of coordinates to zero; positions asked for to those that there are."""
         d = self.compiled()
@@ -269,12 +278,14 @@ class State(Places, StateView):
 
     # External forces -------------------------------------------------------------------------------------
 
+    @in_turn
     def add_external(self, index: int, row: Array) -> None:
         """Add a row of `kido.kernels.external` to the forces on a body, in its axes."""
         self.compiled()
         self.applied[index] = self.applied.get(index, np.zeros(24)) + row
         self._load_changed(index)
 
+    @in_turn
     def clear_external(self, index: int) -> None:
         """Remove the external forces from a body."""
         self.compiled()
@@ -285,6 +296,7 @@ class State(Places, StateView):
         self.loads_changed()
         self.write_external(int(self.links.of_body[index]))
 
+    @in_turn
     def set_external(self, rows: dict[int, Array]) -> None:
         """Put external forces in place of those that there are, by index of the body."""
         self.compiled()
@@ -294,6 +306,7 @@ class State(Places, StateView):
         for link in touched:
             self.write_external(link)
 
+    @in_turn
     def clear_external_forces(self) -> None:
         """Remove all external forces from all bodies."""
         d = self.compiled()
