@@ -6,6 +6,7 @@ Truths: a floor at z = 0 keeps the middle of what falls on it above it, whatever
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -60,10 +61,10 @@ KINDS: dict[str, Callable[[np.random.Generator], Shape]] = {
     "voxels": lambda r: VoxelGrid((r.random((3, 3, 3)) < 0.6) | (np.indices((3, 3, 3)) == 1).all(axis=0), 0.05),
     "triangles": lambda r: random_hull(r, 0.08, "triangles"),
     "hull": lambda r: random_hull(r, 0.06, "hull"),
-    "box": lambda r: Box(r.uniform(0.06, 0.2, 3)),
+    "box": lambda r: Box(tuple(r.uniform(0.06, 0.2, 3))),
     "capsule": lambda r: Capsule(*r.uniform([0.03, 0.05], [0.06, 0.2])),
     "cylinder": lambda r: Cylinder(*r.uniform([0.03, 0.05], [0.08, 0.2])),
-    "ellipsoid": lambda r: Ellipsoid(r.uniform(0.08, 0.2, 3)),
+    "ellipsoid": lambda r: Ellipsoid(tuple(r.uniform(0.08, 0.2, 3))),
     "sphere": lambda r: Sphere(r.uniform(0.04, 0.1)),
 }
 SURFACES = ("lines", "cloud", "voxels", "triangles")  # not convex
@@ -75,13 +76,13 @@ FLOORS: dict[str, Callable[[], Shape]] = {
 }
 
 
-def standing(floor: Shape, **options: float) -> kido.World:
+def standing(floor: Shape, **options: Any) -> kido.World:
     world = kido.World(**options)
     world.add_skeleton(kido.Skeleton("floor")).add_body("floor", kido.WeldJoint("weld")).add_shape(floor)
     return world
 
 
-def thrown_in(world: kido.World, name: str, shape: Shape, positions: object) -> kido.Skeleton:
+def thrown_in(world: kido.World, name: str, shape: Shape, positions: Any) -> kido.Skeleton:
     thing = kido.Skeleton(name)
     inertia = kido.Inertia.from_diagonal(1.0, (0.004, 0.004, 0.004))
     thing.add_body("body", kido.FreeJoint("free"), inertia=inertia).add_shape(shape)
@@ -99,7 +100,7 @@ def test_nothing_sinks_through_a_floor(floor: str, seed: int) -> None:
     things = []
     for place, kind in enumerate(r.permutation(list(KINDS))):
         height = 0.35 + 0.22 * (place // 3) + r.uniform(0, 0.1)
-        positions = [*Rotation.random(random_state=r).as_rotvec(), *r.uniform(-0.35, 0.35, 2), height]
+        positions = [*Rotation.random(rng=r).as_rotvec(), *r.uniform(-0.35, 0.35, 2), height]
         shape = KINDS[kind](r)
         things.append((shape, thrown_in(world, f"{kind}{place}", shape, positions)))
     started = world.total_energy
@@ -143,7 +144,7 @@ def test_a_sheet_of_triangles_stops_what_is_swept(kind: str, speed: float, cells
         r = np.random.default_rng(seed)
         world = standing(sheet(cells, 1.0), gravity=(0, 0, 0))
         world.continuous_detection = True
-        turned = Rotation.random(random_state=r)
+        turned = Rotation.random(rng=r)
         start = [*turned.as_rotvec(), *r.uniform(-0.3, 0.3, 2), 0.35 + r.uniform(0, 0.2)]
         thing = thrown_in(world, "thing", FLYING[kind], start)
         along = [*r.uniform(-0.1, 0.1, 2) * speed, -speed]
@@ -163,7 +164,7 @@ def test_shapes_in_one_place_do_not_explode(seed: int) -> None:
     world = standing(Plane())
     for place, kind in enumerate(r.choice(list(KINDS), 18)):
         positions = [
-            *Rotation.random(random_state=r).as_rotvec(),
+            *Rotation.random(rng=r).as_rotvec(),
             *(np.array([0, 0, 0.35]) + r.uniform(-0.02, 0.02, 3)),
         ]
         thrown_in(world, f"{kind}{place}", KINDS[kind](r), positions)
