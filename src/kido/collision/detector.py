@@ -250,6 +250,7 @@ class NativeDetector(FixedAttributes):
         any_continuous = bool(self.container.shape_continuous.any())
         self.container.sweep_step = time_step if any_continuous else 0.0
         self.container.sweep_back = back
+        self.container.interval = time_step
 
     # -- use from Python ------------------------------------------------------------------------------------
 
