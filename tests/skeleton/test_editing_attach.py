@@ -133,7 +133,7 @@ def test_closing_a_loop(joint: type[kido.Joint]) -> None:
     before, momentum, energy = poses(skeleton), skeleton.momentum, skeleton.kinetic_energy
     above = body.parent_joint
     found = body.attach(other, joint, as_loop=True)
-    assert skeleton.loops == [found.loop] and found.loop.joint is found.joint and body.parent_joint is above
+    assert list(skeleton.loops) == [found.loop] and found.loop.joint is found.joint and body.parent_joint is above
     assert difference(poses(skeleton), before) < 1e-14
     assert relative_error(skeleton.momentum, momentum) < 1e-9
     assert found.energy_lost == pytest.approx(energy - skeleton.kinetic_energy) and found.energy_lost > 0
