@@ -72,6 +72,13 @@ URDF = """<robot name="r">
 <joint name="cd" type="fixed"><parent link="c"/><child link="d"/></joint>
 </robot>"""
 
+JOINTS_SKEL = """<skel version="1.0"><world name="w"><skeleton name="s">
+<body name="b"><inertia><mass>1</mass></inertia></body>
+<body name="c"><inertia><mass>1</mass></inertia></body>
+<joint type="planar" name="j"><parent>world</parent><child>b</child><plane type="xy"/><dof local_index="0"/>
+<init_pos>0 0 0</init_pos></joint><joint type="euler" name="k"><parent>b</parent><child>c</child>
+<axis_order>xyz</axis_order></joint></skeleton></world></skel>"""
+
 SPHERES = """<skel><world><skeleton name="s"><body name="a"><collision_shape><geometry><multi_sphere>
 <sphere><radius>1</radius><position>1 0 0</position></sphere>
 <sphere><radius>2</radius><position>-1 0 0</position></sphere>
@@ -135,6 +142,44 @@ MESHES_SDF = """<sdf version="1.6"><world name="w"><include><uri>model://p</uri>
 </model>
 <state world_name="w"><model name="h"><pose>0 0 0 0 0 0</pose></model></state><light name="s" type="point"/></world>
 </sdf>"""
+
+SURFACES_SDF = """<?xml version="1.0"?><sdf version="1.9"><world name="w"><gravity>0 0 -9.8</gravity>
+<physics name="p" type="ode"><max_step_size>0.001
+</max_step_size></physics><frame name="f" attached_to="m"><pose relative_to="m">0 0 1 0 0 0</pose></frame>
+<include><uri>p/model.sdf</uri><name>second</name><pose relative_to="f">0 0 1 0 0 0</pose></include>
+<model name="ground"><static>true</static><link name="l"><collision name="c"><geometry><heightmap><uri>h.png</uri>
+<size>4 4 1</size><pos>0 0 0</pos></heightmap></geometry><surface><friction><ode><mu>0.5</mu><mu2>0.4</mu2>
+<fdir1>1 0 0
+</fdir1><slip1>0.1</slip1></ode><torsional><coefficient>1</coefficient><patch_radius>0.01</patch_radius></torsional>
+</friction><bounce><restitution_coefficient>0.3</restitution_coefficient></bounce><contact><ode><kp>1e5</kp>
+<kd>10</kd>
+</ode><collide_bitmask>0x01</collide_bitmask></contact></surface></collision></link></model>
+<model name="m" canonical_link="a"><pose>0 0 2 0 0 1</pose><frame name="g" attached_to="b"/>
+<link name="a"><inertial auto="true"><density>100</density></inertial><collision name="c"><geometry><box>
+<size>1 2 3</size>
+</box></geometry></collision></link>
+<link name="b"><pose relative_to="a">1 0 0 0 0.5 0</pose><inertial><mass>1</mass><pose>0 0 0.1 0 0 0</pose><inertia>
+<ixx>1</ixx><iyy>1</iyy><izz>1</izz><ixy>0.1</ixy></inertia></inertial><visual name="v"><geometry><mesh>
+<uri>m.dae</uri>
+<scale>1 1 2</scale></mesh></geometry><material><diffuse>1 0 0 1</diffuse></material></visual><collision name="c">
+<geometry><mesh><uri>m.obj</uri><submesh><name>part</name><center>true</center></submesh></mesh></geometry>
+</collision>
+</link><link name="c"><pose relative_to="b">1 0 0 0 0 0</pose><collision name="p"><geometry><polyline>
+<point>0 0</point>
+<point>1 0</point><point>0 1</point><height>1</height></polyline></geometry></collision></link>
+<joint name="j" type="revolute"><parent>a</parent><child>b</child><axis><xyz expressed_in="g">0 1 0</xyz><limit>
+<lower>-1</lower><upper>1</upper><effort>10</effort></limit><dynamics><damping>0.1</damping><friction>0.2</friction>
+</dynamics></axis></joint>
+<joint name="k" type="screw"><parent>b</parent><child>c</child><axis><xyz>0 0 1</xyz></axis>
+<thread_pitch>3</thread_pitch>
+</joint><joint name="loop" type="ball"><pose relative_to="c">0 0 1 0 0 0</pose><parent>a</parent><child>c</child>
+</joint>
+<joint name="gear" type="gearbox"><parent>b</parent><child>c</child><gearbox_ratio>2</gearbox_ratio>
+<gearbox_reference_body>a</gearbox_reference_body><axis><xyz>0 0 1</xyz></axis></joint>
+<model name="inner"><pose relative_to="b">0 1 0 0 0 0</pose><link name="x"/><link name="y"/>
+<joint name="u" type="universal">
+<parent>x</parent><child>y</child><axis><xyz>1 0 0</xyz></axis><axis2><xyz>0 1 0</xyz></axis2></joint></model>
+<joint name="fix" type="fixed"><parent>b</parent><child>inner::x</child></joint></model></world></sdf>"""
 
 SOFT_SKEL = """<skel version="1.0"><world name="w"><skeleton name="s">
 <body name="a"><inertia><mass>1</mass></inertia><soft_shape><total_mass>1</total_mass><geometry><sphere>
@@ -230,6 +275,7 @@ DEEP = png(2, 2, 16, 2, bytes(26))
 FILES = {
     "r.urdf": MESHES_URDF.encode(),
     "w.sdf": MESHES_SDF.encode(),
+    "s.sdf": SURFACES_SDF.encode(),
     "w.skel": SOFT_SKEL.encode(),
     "package.xml": PACKAGE.encode(),
     "m.obj": OBJ.encode(),
@@ -330,10 +376,10 @@ SUBJECTS: dict[str, tuple[list[bytes], Callable[[bytes], None]]] = {
     "urdf": ([URDF.encode()], of_text(".urdf")),
     "urdf with meshes": ([FILES["r.urdf"]], beside("r.urdf", None, {}, {"base": "free", "up_axis": "apply"})),
     "sdf": ([SDF.encode()], of_text(".sdf")),
-    "sdf with files": ([FILES["w.sdf"]], beside("w.sdf")),
+    "sdf with files": ([FILES["w.sdf"], FILES["s.sdf"]], beside("w.sdf")),
     "model.config": ([FILES["p/model.config"]], beside("p/model.config", "w.sdf")),
     "included sdf": ([FILES["p/model.sdf"]], beside("p/model.sdf", "w.sdf")),
-    "skel": ([SKEL.encode(), SPHERES.encode()], of_text(".skel")),
+    "skel": ([SKEL.encode(), SPHERES.encode(), JOINTS_SKEL.encode()], of_text(".skel")),
     "soft skel": ([FILES["w.skel"]], beside("w.skel")),
     "obj": ([OBJ.encode()], of_mesh(".obj")),
     "mtl": ([MTL.encode()], beside("m.mtl", "r.urdf")),

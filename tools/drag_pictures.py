@@ -32,11 +32,12 @@ def main() -> None:
         viewer.add_targets(whole)
         viewer.spin()
         target = next(t for t in viewer.targets if t.ik.node.name == EFFECTOR)
-        X, camera = target.ik.target.world_transform, viewer.view.home()
-        tip = X[:3, 3] + 0.88 * target.gizmo.scale * X[:3, 2]
+        X = target.ik.target.world_transform
+        tip = X[:3, 3] + 0.88 * target.gizmo.handle.scale * X[:3, 2]
         viewer.start()
         with Page(viewer.url, (1280, 800)) as page:
             time.sleep(10.0)
+            camera = viewer.camera
             width = page.evaluate("document.querySelector('canvas').getBoundingClientRect().width")
             p = matrix_from_wxyz(camera.wxyz).T @ (tip - camera.position)
             f = 400.0 / np.tan(0.5 * camera.fov)

@@ -1,15 +1,16 @@
-"""Damaged inputs by the thousand: is each taken or refused by a KidoError, in bounded time and memory?
+"""Damaged inputs by the thousand: each is to be taken, or refused by a KidoError, in bounded time and memory.
 
     python tools/mutate.py SUBJECTS [--count 1000] [--first 0] [--seed 0] [--only NAME ...] [--processes 1]
     python tools/mutate.py tests/io_samples.py --count 100000
     python tools/mutate.py tests/io_samples.py --first 4711 --count 1      one case again, with its traceback
 
 SUBJECTS is a Python file that has a dictionary `SUBJECTS`: by name a list of sound inputs (bytes) and a function of
-bytes that reads one. Case number i mutates an input of one subject by a few random changes that the seed and i alone
-determine. A case may return or raise a KidoError; whatever else it raises, a RuntimeWarning, a crash, more than
-`--seconds` or more than `--memory` beyond what an idle process has is a failure. Cases run in processes of their own,
-so that a crash or a hang costs one case. Prints a table, and each kind of failure with the number of its first case;
-exits with 1 if there are any.
+bytes that reads one. Case number i mutates an input of one subject by a few random changes (`mutations.py`) that the
+seed and i alone determine. A case may return or raise a KidoError. Whatever else it raises, a RuntimeWarning, a crash,
+more than `--seconds` of processor time or more than `--memory` beyond what an idle process has is a failure; so are
+files that it opens outside of the folder for temporary ones, the network, and other programs. Cases run in processes
+of their own, so that a crash or a hang costs one case. Prints a table, and each kind of failure with the number of its
+first case; exits with 1 if there are any.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ import argparse
 import importlib.util
 import json
 import os
-import re
 import selectors
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -36,6 +37,8 @@ from typing import Any
 
 import numpy as np
 
+from mutations import mutated, one
+
 try:
     import resource
 except ImportError:  # no limits of memory where there is no such module
@@ -43,127 +46,8 @@ except ImportError:  # no limits of memory where there is no such module
 
 Subjects = dict[str, tuple[list[bytes], Callable[[bytes], Any]]]
 
-NUMBER = re.compile(rb"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
-WORD = re.compile(rb"[A-Za-z_][\w.:/-]*")
-ELEMENT = re.compile(rb"<(\w+)\b[^<>]*?(?:/>|>(?:(?!<\1\b).)*?</\1>)", re.DOTALL)
-LINE = re.compile(rb"[^\n]*\n")
-NUMBERS = (
-    *(b"0", b"-0", b"-1", b"1", b"2", b"3", b"1e-320", b"1e-30", b"1e30", b"1e160", b"1e300", b"1.7e308", b"-1e308"),
-    *(b"1e400", b"nan", b"inf", b"-inf", b"1e", b"0x10", b"1_0", b"1,5", b"1.5.", b"", b"007", b"4294967296"),
-    *(b"9223372036854775807", b"9223372036854775808", b"99999999999999999999999", b"9" * 5000, b"1" + b"0" * 400),
-)
-TEXTS = (
-    *(b"", b" ", b"\0", b"\xff", b"\xef\xbb\xbf", b"<", b">", b"</", b"/>", b"&", b"&lt;", b"&#0;", b'"', b"'", b"#"),
-    *(b"]]>", b"<!--", b"<![CDATA[", b"<?x?>", b"\r\n", b"\t", b"\\", b"../", b"..", b"/", b"~", b"{", b"::", b"%s"),
-    *(b"world", b"true", b"\xe2\x98\x83", b"\xed\xa0\x80", b"A" * 3000, b"0 0 0", b"1 2 3 4 5 6 7"),
-    *(b"file:///etc/passwd",),
-)
-WORDS_32 = (0, 1, 2, 3, 0x7F800000, 0x7FC00000, 0x7F7FFFFF, 0xFFFFFFFF, 0x80000000, 0x00000001)
-
-
-# -- mutations ---------------------------------------------------------------------------------------------
-
-
-def mutated(data: bytes, rng: np.random.Generator) -> bytes:
-    """The input after one to four random changes."""
-    for _ in range(int(rng.choice([1, 1, 1, 2, 2, 3, 4]))):
-        data = MUTATIONS[int(rng.integers(len(MUTATIONS)))](data, rng)
-    return data
-
-
-def _one(items: Any, rng: np.random.Generator) -> Any:
-    return items[int(rng.integers(len(items)))]
-
-
-def _span(data: bytes, rng: np.random.Generator, most: int = 200) -> tuple[int, int]:
-    start = int(rng.integers(len(data) + 1))
-    return start, min(len(data), start + int(rng.integers(1, most)))
-
-
-def flip_bit(data: bytes, rng: np.random.Generator) -> bytes:
-    if not data:
-        return data
-    changed = bytearray(data)
-    changed[int(rng.integers(len(data)))] ^= 1 << int(rng.integers(8))
-    return bytes(changed)
-
-
-def set_bytes(data: bytes, rng: np.random.Generator) -> bytes:
-    start, stop = _span(data, rng, 9)
-    return data[:start] + rng.integers(0, 256, stop - start, dtype=np.uint8).tobytes() + data[stop:]
-
-
-def set_word(data: bytes, rng: np.random.Generator) -> bytes:
-    """Four bytes that mean something as a count or as a float, in either order."""
-    start = int(rng.integers(max(1, len(data) - 3)))
-    return data[:start] + int(_one(WORDS_32, rng)).to_bytes(4, _one(("little", "big"), rng)) + data[start + 4 :]
-
-
-def cut_end(data: bytes, rng: np.random.Generator) -> bytes:
-    return data[: int(rng.integers(len(data) + 1))]
-
-
-def drop_span(data: bytes, rng: np.random.Generator) -> bytes:
-    start, stop = _span(data, rng)
-    return data[:start] + data[stop:]
-
-
-def repeat_span(data: bytes, rng: np.random.Generator) -> bytes:
-    start, stop = _span(data, rng)
-    return data[:stop] + data[start:stop] * int(_one((1, 1, 2, 50), rng)) + data[stop:]
-
-
-def move_span(data: bytes, rng: np.random.Generator) -> bytes:
-    start, stop = _span(data, rng)
-    rest, at = data[:start] + data[stop:], int(rng.integers(len(data) - (stop - start) + 1))
-    return rest[:at] + data[start:stop] + rest[at:]
-
-
-def insert_text(data: bytes, rng: np.random.Generator) -> bytes:
-    at = int(rng.integers(len(data) + 1))
-    return data[:at] + _one(TEXTS, rng) + data[at:]
-
-
-def _replace(data: bytes, rng: np.random.Generator, what: re.Pattern[bytes], by: Callable[[list[Any]], bytes]) -> bytes:
-    found = list(what.finditer(data))
-    if not found:
-        return data
-    match = _one(found, rng)
-    return data[: match.start()] + by(found) + data[match.end() :]
-
-
-def set_number(data: bytes, rng: np.random.Generator) -> bytes:
-    return _replace(data, rng, NUMBER, lambda _: _one(NUMBERS, rng))
-
-
-def swap_word(data: bytes, rng: np.random.Generator) -> bytes:
-    """A word by another one of the same input."""
-    return _replace(data, rng, WORD, lambda found: _one(found, rng).group())
-
-
-def set_text(data: bytes, rng: np.random.Generator) -> bytes:
-    return _replace(data, rng, WORD, lambda _: _one(TEXTS, rng))
-
-
-def swap_element(data: bytes, rng: np.random.Generator) -> bytes:
-    """An element of XML by another one of the same input, by both, or by nothing."""
-    found = list(ELEMENT.finditer(data))
-    if not found:
-        return swap_line(data, rng)
-    one, other = _one(found, rng), _one(found, rng)
-    new = _one((b"", other.group(), one.group() + other.group(), one.group() * 2), rng)
-    return data[: one.start()] + new + data[one.end() :]
-
-
-def swap_line(data: bytes, rng: np.random.Generator) -> bytes:
-    return _replace(data, rng, LINE, lambda found: _one((b"", _one(found, rng).group()), rng))
-
-
-MUTATIONS: tuple[Callable[[bytes, np.random.Generator], bytes], ...] = (
-    *(flip_bit, set_bytes, set_word, cut_end, drop_span, repeat_span, move_span, insert_text),
-    *(set_number, set_number, set_number, set_number, swap_word, swap_word, set_text, swap_element, swap_element),
-    swap_line,
-)
+FORBIDDEN = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "urllib.Request", "subprocess.Popen",
+             "os.system", "os.exec", "pickle.find_class")  # fmt: skip
 
 
 # -- cases -------------------------------------------------------------------------------------------------
@@ -187,7 +71,43 @@ def case_input(subjects: Subjects, seed: int, index: int) -> tuple[str, bytes]:
     """Subject and input of a case."""
     rng = np.random.default_rng([seed, index])
     name = list(subjects)[index % len(subjects)]
-    return name, mutated(_one(subjects[name][0], rng), rng)
+    return name, mutated(one(subjects[name][0], rng), rng)
+
+
+class Watch:
+    """An audit hook that notes what a case must not do.
+
+    Args:
+        folder: where it may open files, besides those of Python, of this repository and of compiled kernels.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        cache = os.environ.get("KIDO_CACHE_DIR") or Path.home() / ".cache" / "kido"
+        known = [folder, sys.prefix, sys.base_prefix, Path(__file__).parents[1], Path(os.__file__).parent, cache]
+        self._known = (*(os.path.realpath(path) for path in known), "/proc/cpuinfo", "/dev/null")
+        self.seen: list[str] = []
+        self.active = False
+
+    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Called by the interpreter."""
+        if not self.active:
+            return
+        if event == "open" and isinstance(arguments[0], str | bytes | os.PathLike):
+            path = os.path.realpath(os.fsdecode(arguments[0]))
+            if not path.startswith(self._known):
+                self.seen.append(f"opens {path}")
+        elif event in FORBIDDEN and not _compiling():
+            self.seen.append(f"{event} {arguments!r:.200}")
+
+
+def _compiling() -> bool:
+    """Whether what happens is Python's imports or the compiler of kernels at work, and not a reader."""
+    frame = sys._getframe(2)
+    while frame is not None:
+        if any(name in frame.f_code.co_filename for name in ("importlib", "dataclasses", "collections", "numba")):
+            return True
+        frame = frame.f_back
+    return False
 
 
 class TooLong(BaseException):
@@ -202,21 +122,26 @@ class Limits:
     memory: int
 
 
-def run_case(read: Callable[[bytes], Any], data: bytes, limits: Limits) -> tuple[str, str, float]:
-    """Outcome ("taken", "refused" or a failure's kind), details and seconds of one case."""
+def run_case(read: Callable[[bytes], Any], data: bytes, limits: Limits, watch: Watch) -> tuple[str, str, float]:
+    """Outcome ("taken", "refused" or a failure's kind), details and processor time [s] of one case."""
     from kido.errors import KidoError
 
     def stop(*_: Any) -> None:
         raise TooLong
 
-    start = time.perf_counter()
+    start = time.process_time()
     timed = hasattr(signal, "setitimer")
     if timed:
-        signal.signal(signal.SIGALRM, stop)
-        signal.setitimer(signal.ITIMER_REAL, limits.seconds)
+        signal.signal(signal.SIGPROF, stop)
+        signal.setitimer(signal.ITIMER_PROF, limits.seconds)
     outcome, details = "taken", ""
+    watch.seen.clear()
+    watch.active = True
     try:
-        read(data)
+        try:
+            read(data)
+        finally:
+            watch.active = False  # to tell what failed opens sources
     except KidoError as error:
         outcome = "refused" if str(error).strip() else "KidoError without a text"
     except TooLong:
@@ -227,8 +152,10 @@ def run_case(read: Callable[[bytes], Any], data: bytes, limits: Limits) -> tuple
         details = traceback.format_exc()
     finally:
         if timed:
-            signal.setitimer(signal.ITIMER_REAL, 0.0)
-    return outcome, details, time.perf_counter() - start
+            signal.setitimer(signal.ITIMER_PROF, 0.0)
+    if watch.seen:
+        outcome, details = f"trespasses: {watch.seen[0][:120]}", "\n".join(watch.seen)
+    return outcome, details, time.process_time() - start
 
 
 def serve(options: argparse.Namespace) -> None:
@@ -247,11 +174,16 @@ def serve(options: argparse.Namespace) -> None:
     if resource is not None and sys.platform == "linux":
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + limits.memory, resource.RLIM_INFINITY))
-    for index in range(options.first, options.first + options.count, options.stride):
-        name, data = case_input(subjects, options.seed, index)
-        print(json.dumps({"case": index, "subject": name}), file=out, flush=True)
-        outcome, details, seconds = run_case(subjects[name][1], data, limits)
-        print(json.dumps({"outcome": outcome, "details": details, "seconds": seconds}), file=out, flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        tempfile.tempdir = folder
+        watch = Watch(Path(folder))
+        sys.addaudithook(watch)
+        for index in range(options.first, options.first + options.count, options.stride):
+            name, data = case_input(subjects, options.seed, index)
+            print(json.dumps({"case": index, "subject": name}), file=out, flush=True)
+            outcome, details, seconds = run_case(subjects[name][1], data, limits, watch)
+            print(json.dumps({"outcome": outcome, "details": details, "seconds": seconds}), file=out, flush=True)
+        tempfile.tempdir = None
 
 
 # -- the process that watches ------------------------------------------------------------------------------
@@ -317,7 +249,7 @@ def _follow(
         for line in lines:
             item = json.loads(line)
             if "case" in item:
-                begun, patience = (item["case"], item["subject"]), 10.0 * options.seconds
+                begun, patience = (item["case"], item["subject"]), 20.0 * options.seconds
             elif begun is not None:
                 tally.add(*begun, item["outcome"], item["details"], item["seconds"])
                 begun = None

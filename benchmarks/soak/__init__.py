@@ -1,1 +1,1 @@
-"""Long runs: a million steps of a mixed scene, and a fuzz of all readers."""
+"""Long runs: a million steps of a mixed scene."""

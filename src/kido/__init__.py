@@ -13,8 +13,9 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "kido.errors": (
-        "ArgumentError", "ConcurrencyError", "FileFormatError", "KidoError", "MeshNotFoundError", "MissingExtraError",
-        "ModelError", "NameLookupError", "ReadOnlyError", "ShapeError", "StateError", "UnknownAttributeError",
+        "ArgumentError", "ConcurrencyError", "FileFormatError", "KidoError", "KidoWarning", "MeshNotFoundError",
+        "MissingExtraError", "ModelError", "NameLookupError", "ReadOnlyError", "ShapeError", "StateError",
+        "UnknownAttributeError",
     ),
     "kido.skeleton": (
         "ActivePassiveSplit", "ActuatorType", "Aspect", "Attachment", "BodyNode", "Branch", "Carrier", "Chain",

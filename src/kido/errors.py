@@ -13,6 +13,7 @@ __all__ = [
     "ConcurrencyError",
     "FileFormatError",
     "KidoError",
+    "KidoWarning",
     "MeshNotFoundError",
     "MissingExtraError",
     "ModelError",
@@ -41,6 +42,13 @@ class KidoError(Exception):
 
     def __str__(self) -> str:
         return shortened(super().__str__())
+
+
+class KidoWarning(UserWarning):
+    """What may be done and is most likely a mistake, such as positions beyond limits; once for each place in a program.
+
+    `warnings.simplefilter("ignore", kido.KidoWarning)` silences them, "error" makes errors of them.
+    """
 
 
 class ModelError(KidoError):

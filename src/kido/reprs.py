@@ -36,7 +36,10 @@ def in_few_words(value: Any) -> str:
     if type(value).__repr__ is object.__repr__:
         return f"<{type(value).__name__}>"
     several = isinstance(value, Sequence | Mapping | Set) and not isinstance(value, str)
-    text = "" if several and len(value) > _MOST_NUMBERS else repr(value)
+    try:
+        text = "" if several and len(value) > _MOST_NUMBERS else repr(value)
+    except (ValueError, RecursionError):  # an integer of more digits than Python prints, lists of lists of lists
+        text = ""
     if text and len(text) <= _MOST_WORDS and "\n" not in text:
         return text
     if isinstance(value, str):

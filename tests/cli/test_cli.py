@@ -409,7 +409,10 @@ def test_warns_of_what_starts_in_the_ground(here):
 def test_warns_of_positions_outside_of_limits(here):
     done = here("simulate", "arm7", "--duration", 0.01, "--set", "elbow=3")
     assert done.returncode == 0
-    assert "kido: warning: elbow = 3 is outside of its limits, -2.0944 to 2.0944" in done.stderr
+    assert (
+        "kido: warning: skeleton 'arm7': positions: 'elbow' = 3 is outside of its limits, -2.0944 to 2.0944 rad"
+        in done.stderr
+    )
 
 
 def test_a_model_loads_without_its_missing_visuals(tmp_path, here):

@@ -13,7 +13,8 @@ import pytest
 
 from kido.recording import tables
 from kido.recording.codec import RecordingError
-from kido.recording.tables import Column, Table, TableReader, TableWriter
+from kido.recording.reader import TableReader
+from kido.recording.tables import Column, Table, TableWriter
 from programs import Program
 
 TABLES = (
@@ -70,7 +71,7 @@ def test_can_be_read_while_it_is_written(tmp_path):
     writer.flush()
     writer.add(*frame(2))
     code = (
-        "import sys; from kido.recording.tables import TableReader;"
+        "import sys; from kido.recording.reader import TableReader;"
         "print(TableReader(sys.argv[1], 'test-format').rows('frames'))"
     )
     out = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, check=True).stdout

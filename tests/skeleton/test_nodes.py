@@ -267,9 +267,9 @@ def test_recordings_describe_markers_and_end_effectors() -> None:
     foot = skeleton.node("left_foot", kido.EndEffector)
     foot.relative_transform = trees.random_transform(np.random.default_rng(0))
     skeleton.bodies[0].create_node(kido.Marker, "dot", (1, 2, 3), color=(0, 0, 1), constraint="hard")
-    skeleton.bodies[0].create_node(Imu, "imu")  # code: it is left out
+    skeleton.bodies[0].create_node(Imu, "imu")
     twin = skeleton_from_dict(skeleton_to_dict(skeleton))
-    skeleton.node("imu").remove()
+    assert type(twin.node("imu")) is Imu
     assert twin.properties.differences(skeleton.properties) == []
     assert twin.saved_state.differences(skeleton.saved_state) == []
     assert [(type(n), n.name) for n in twin.nodes()] == [(type(n), n.name) for n in skeleton.nodes()]

@@ -389,3 +389,21 @@ def test_copies_of_a_chain_of_a_thousand_bodies() -> None:
         assert list(twin.body(5).children) == [twin.body(6)] and list(twin.body(999).children) == []
         assert np.array_equal(twin.world_transforms, chain.world_transforms)
     assert tip is tip.skeleton.body(999)
+
+
+def test_names_of_coordinates_are_unique_however_they_came_to_be():
+    s = kido.Skeleton()
+    a = s.add_body("a", kido.RevoluteJoint("j"))
+    b = s.add_body("b", kido.RevoluteJoint("k"))
+    u = s.add_body("u", kido.UniversalJoint("u"))
+    a.parent_joint.dofs[0].name = "x"  # given
+    b.parent_joint.name = "z"  # follows the joint's
+    u.change_parent_joint_type(kido.FreeJoint)  # comes with a type
+    names = [dof.name for dof in s.dofs]
+    assert names == ["x", "z", "u_rx", "u_ry", "u_rz", "u_x", "u_y", "u_z"]
+    for skeleton in (s, s.clone()):
+        for name in names:
+            for joint in (kido.RevoluteJoint(name), kido.RevoluteJoint("new", dof_names=[name])):
+                with pytest.raises(kido.ModelError, match=f"name '{name}' .*is already used"):
+                    skeleton.add_body("c", joint)
+        skeleton.add_body("c", kido.RevoluteJoint("k"))  # whose joint was renamed

@@ -22,10 +22,11 @@ from kido.viewer import (
     embed_html,
     export_film,
     export_html,
+    palette,
     screenshot_html,
 )
 from kido.viewer.browser import PROGRAMS
-from kido.viewer.film import Film, on_white
+from kido.viewer.film import Film, on_sky
 from viewer_models import arm, boxes
 
 viser = pytest.importorskip("viser", reason="the extra 'viewer' is not installed")
@@ -144,14 +145,16 @@ def test_a_page_that_cannot_be_written_is_refused_and_nothing_is_left(tmp_path):
 # Film and pictures -----------------------------------------------------------------------------------------
 
 
-def test_transparent_pictures_become_white():
-    image = np.zeros((2, 2, 4), dtype=np.uint8)
+def test_behind_transparent_pictures_is_the_sky():
+    image = np.zeros((3, 2, 4), dtype=np.uint8)
     image[0, 0] = 10, 20, 30, 255
     image[0, 1] = 0, 0, 0, 51
-    flat = on_white(image)
+    flat = on_sky(image)
+    top, bottom = np.array(palette.SKY)
     assert flat[0, 0].tolist() == [10, 20, 30]
-    assert flat[0, 1].tolist() == [204, 204, 204]
-    assert flat[1, 1].tolist() == [255, 255, 255]
+    np.testing.assert_allclose(flat[0, 1], 0.8 * top, atol=0.5)
+    np.testing.assert_allclose(flat[1, 1], 0.5 * (top + bottom), atol=0.5)
+    assert flat[2, 0].tolist() == bottom.tolist()
 
 
 @ffmpeg

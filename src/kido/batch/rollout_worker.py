@@ -226,8 +226,13 @@ class Worker:
 
     def run(self, job: Job) -> None:
         """Take samples until there are no more."""
-        with self.world.turn.used("stepped"):
-            self._take_all(job)
+        world = self.world
+        with world.turn.used("stepped"):
+            try:
+                world.is_stepping = True
+                self._take_all(job)
+            finally:
+                world.is_stepping = False
 
     def _take_all(self, job: Job) -> None:
         while (sample := job.take()) >= 0:

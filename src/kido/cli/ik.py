@@ -99,8 +99,7 @@ def ik(options: Ik) -> int:
     require_viser()
     model = options.load(options.file)
     skeletons = model.skeletons if isinstance(model, World) else [model]
-    for remark in set_positions(skeletons, options.set):
-        print(f"kido: warning: {remark}", file=sys.stderr)
+    set_positions(skeletons, options.set)
     able = [s for s in skeletons if s.num_dofs]
     if options.skeleton is not None:
         able = [s for s in skeletons if s.name == options.skeleton]

@@ -8,7 +8,7 @@ import numpy as np
 
 from kido.dynamics import ConstrainedDynamics
 from kido.errors import KidoError
-from kido.recording import Recording
+from kido.recording import Recording, RecordingError
 from kido.simulation import World
 from kido.skeleton import BodyNode, DegreeOfFreedom, Skeleton
 
@@ -202,6 +202,8 @@ def _table(rows: list[tuple[str, ...]]) -> list[str]:
 
 def recording_to_dict(recording: Recording) -> dict[str, Any]:
     """All that is printed."""
+    if len(recording) == 0:
+        raise RecordingError(f"{recording.path}: no frame was written")
     solver, energies = recording.solver, recording.energies
     meta = {k: v.tolist() if isinstance(v, (np.ndarray, np.generic)) else v for k, v in recording.metadata.items()}
     return {

@@ -73,32 +73,22 @@ def carried_mass(body: BodyNode) -> float:
     return body.mass + sum(carried_mass(child) for child in body.children)
 
 
-def set_positions(skeletons: Sequence[Skeleton], settings: Sequence[str]) -> list[str]:
+def set_positions(skeletons: Sequence[Skeleton], settings: Sequence[str]) -> None:
     """Apply JOINT=VALUE settings, all of them or none.
-
-    Returns:
-        Warnings: positions outside of limits.
 
     Raises:
         KidoError: not of that form, no such joint, or not a finite number.
     """
     positions = {skeleton: skeleton.positions.copy() for skeleton in skeletons}
-    remarks = []
     for setting in settings:
         name, sign, text = setting.partition("=")
         if not sign or not name or not text:
             raise KidoError(f"--set {setting}: expected JOINT=VALUE, such as --set elbow=0.5")
         skeleton, start, stop = _coordinates(skeletons, name, setting)
-        values = _numbers(text, stop - start, setting)
-        positions[skeleton][start:stop] = values
-        for dof, value in zip(skeleton.dofs[start:stop], values):
-            if not dof.position_lower_limit <= value <= dof.position_upper_limit:
-                limits = f"{dof.position_lower_limit:g} to {dof.position_upper_limit:g}"
-                remarks.append(f"{dof.name} = {value:g} is outside of its limits, {limits}")
+        positions[skeleton][start:stop] = _numbers(text, stop - start, setting)
     for skeleton, values in positions.items():
         if skeleton.num_dofs:
             skeleton.positions = values
-    return remarks
 
 
 def _coordinates(skeletons: Sequence[Skeleton], name: str, setting: str) -> tuple[Skeleton, int, int]:

@@ -9,13 +9,14 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from kido.errors import KidoError
+from kido.errors import KidoError, KidoWarning
 from kido.interrupts import deferred_signals
 
 
@@ -96,7 +97,8 @@ def _guarded(given: list[str]) -> int:
     if isinstance(options, int):
         return options
     try:
-        with ended_cleanly():
+        with ended_cleanly(), warnings.catch_warnings():
+            warnings.showwarning = _show_warning
             name = type(options).__name__.lower()
             module = import_module(f"kido.cli.{name if name in OWN_MODULES else 'commands'}")
             code = getattr(module, name)(options)
@@ -159,6 +161,13 @@ def _split_settings(given: list[str]) -> list[str]:
             after_setting = item == "--set"
         result.append(item)
     return result
+
+
+def _show_warning(message: Any, category: type[Warning], filename: str, line: int, *more: Any) -> None:
+    if issubclass(category, KidoWarning):
+        print(f"kido: warning: {message}", file=sys.stderr)
+    else:
+        print(warnings.formatwarning(message, category, filename, line), file=sys.stderr, end="")
 
 
 def _complain(error: object) -> None:

@@ -132,8 +132,7 @@ def build(options: Simulate) -> World:
     if options.solver is not None:
         world.loop_solver = options.solver
         world.integrator = RK4()
-    for remark in set_positions(world.skeletons, options.set):
-        print(f"kido: warning: {remark}", file=sys.stderr)
+    set_positions(world.skeletons, options.set)
     grounded = options.ground or options.world is not None
     placed = [s for s in world.skeletons if s not in added]
     for skeleton, at in zip(added, options.at):

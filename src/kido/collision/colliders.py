@@ -9,7 +9,7 @@ import numpy as np
 
 from kido.collision.compound import Compound, compound_arrays, map_arrays
 from kido.collision.container import FACE, SLOTS
-from kido.collision.geometry import Geometry, SkinFace, SkinPoint, hull_arrays, inner_and_outer
+from kido.collision.geometry import Geometry, SkinFace, SkinPoint, hull_arrays, inner_and_outer, middle
 from kido.errors import ModelError
 from kido.shapes import Heightmap, Hull, Shape
 
@@ -68,6 +68,7 @@ def shape_arrays(colliders: list[Collider], geometries: list[Geometry], bodies: 
         "shape_continuous": np.zeros(n, np.int64),
         "shape_inner": np.zeros(n),
         "shape_outer": np.zeros(n),
+        "shape_middle": np.zeros((n, 3)),
         "shape_friction": np.zeros(n),
         "shape_restitution": np.zeros(n),
         "local_rotation": np.zeros((n, 9)),
@@ -94,6 +95,7 @@ def shape_arrays(colliders: list[Collider], geometries: list[Geometry], bodies: 
         a["shape_mask"][s] = item.mask
         a["shape_continuous"][s] = item.continuous
         a["shape_inner"][s], a["shape_outer"][s] = inner_and_outer(item.shape, shape)
+        a["shape_middle"][s] = middle(item.shape, shape)
         a["shape_friction"][s] = item.friction
         a["shape_restitution"][s] = item.restitution
         a["local_rotation"][s] = transform[:3, :3].ravel()

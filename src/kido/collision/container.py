@@ -22,6 +22,7 @@ HUGE = 1e100  # [m] how far a plane reaches
 MAX_MANIFOLD = 4  # most contacts of a pair
 MAX_PATCH = 8  # most contacts of a patch, of a pair of which a shape is not convex
 MAX_PATCH_POINTS = 32  # most points of a patch before it is reduced
+PART_AT = 24  # bit of a key of such a pair from which on it has 1 + the code of the part
 SLOTS = 2  # places behind the shapes where the parts that are being looked at stand
 MAX_POINTS = 64  # most points of a manifold before it is reduced, and corners of a face polygon
 
@@ -49,6 +50,7 @@ class COLLISION(Struct):
     shape_continuous = integers("shapes", doc="1: swept along its motion where that is large")
     shape_inner = floats("shapes", unit="m", doc="motion in a step below which nothing can be passed through")
     shape_outer = floats("shapes", unit="m", doc="radius about the shape's origin that holds it")
+    shape_middle = floats("shapes", 3, unit="m", doc="about the centroid, in shape axes")
     shape_motion = floats("shapes", unit="m", doc="most that a point of a swept shape moves in a step; 0 for others")
     shape_friction = floats("shapes", doc="Coulomb coefficient")
     shape_restitution = floats("shapes", doc="coefficient of restitution")
@@ -93,6 +95,8 @@ class COLLISION(Struct):
     margin = number("m", doc="contacts with a gap below this are reported")
     sweep_step = number("s", doc="time step over which continuous shapes are swept, 0 if nothing is")
     sweep_back = number("s", doc="time from the start of a step to its detection")
+    interval = number("s", doc="from one detection to the next")
+    sweep_time = number("s", doc="from now, of the poses of the pair that is being looked at; 0 but within a sweep")
     sweep_push = number("m", doc="largest push that a swept contact asks of the position correction")
     pair_function = integers(
         NUM_SHAPE_TYPES, NUM_SHAPE_TYPES, doc="address of the callback for a pair of types, 0 if none"
@@ -106,6 +110,8 @@ class COLLISION(Struct):
     contacts_found = integer(doc="number there would be if all fitted")
     pairs_found = integer(doc="the same")
     num_patches = integer(doc="of the pair that is being looked at")
+    old_first = integer(doc="first old contact of the pair that is being looked at")
+    old_last = integer(doc="the one after its last")
     # Broad phase.
     order = integers("shapes", doc="shapes by lower bound along the sweep axis")
     sorted = floats("shapes", 6, unit="m", doc="bounding boxes in that order, sweep axis first")
@@ -165,6 +171,7 @@ class COLLISION(Struct):
     corner = floats(SLOTS, 3, 3, unit="m", doc="triangle in a slot: corners from the slot's origin, in its axes")
     corner_vertex = integers(SLOTS, 6, doc="the triangle's row of `triangle`")
     corner_shape = integers(SLOTS, doc="compound or height map whose triangle it is")
+    outside = floats(3, unit="m", doc="where a shape's middle was before it passed a surface, in the surface's axes")
     still_pose = floats(2, 12, doc="rotation and position of two shapes while a sweep moves them")
     twist = floats(2, 6, unit="rad/s, m/s", doc="of two shapes about their origins, while a sweep moves them")
     number = floats(64, doc="scratch numbers of a pair function")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
@@ -32,6 +32,7 @@ from kido.collision.pairs import compound, convex, skin
 from kido.collision.primitives import SPHERE
 from kido.errors import ModelError, StateError
 from kido.jit import prepare
+from kido.jit.kept import COUNT, FINITE, FLAG, NOT_NEGATIVE, WHOLE, checked_array, checked_arrays, index, up_to
 
 __all__ = ["DEFAULT_MARGIN", "NativeDetector"]
 
@@ -81,13 +82,30 @@ def fill_table(table: np.ndarray, functions: dict[tuple[int, int], Any]) -> None
 
 DEFAULT_MARGIN = 1e-3
 
-# Fields that live from one detection to the next, by what counts them.
-PAIR_FIELDS = ("pair_a", "pair_b", "pair_first", "pair_count", "pair_code", "pair_axis")
+# Fields that live from one detection to the next, by what counts them, and the values that they may have.
+PAIR_FIELDS = {
+    "pair_a": index("shapes"),
+    "pair_b": index("shapes"),
+    "pair_first": up_to("contacts"),
+    "pair_count": up_to("contacts"),
+    "pair_code": WHOLE,
+    "pair_axis": FINITE,
+}
 OLD_PAIR_FIELDS = tuple(f"old_{name}" for name in PAIR_FIELDS)
-CONTACT_FIELDS = (
-    *("shape_a", "shape_b", "body_a", "body_b", "point", "normal", "gap", "impulse", "matched"),
-    *("key", "friction", "restitution", "swept", "local_a", "local_b", "torque"),
-)
+CONTACT_FIELDS = {
+    "shape_a": index("shapes"),
+    "shape_b": index("shapes"),
+    "body_a": index("bodies"),
+    "body_b": index("bodies"),
+    **dict.fromkeys(("point", "normal", "gap", "impulse"), FINITE),
+    "matched": FLAG,
+    "key": WHOLE,
+    # Older recordings lack some of these.
+    **dict.fromkeys(("friction", "restitution"), NOT_NEGATIVE.or_absent()),
+    "swept": FLAG.or_absent(),
+    **dict.fromkeys(("local_a", "local_b", "torque"), FINITE.or_absent()),
+}
+_SWEEP_AXIS = COUNTS.index("sweep_axis")
 OLD_CONTACT_FIELDS = ("old_normal", "old_gap", "old_impulse", "old_torque", "old_key", "old_local_a", "old_local_b")
 
 
@@ -232,6 +250,7 @@ class NativeDetector(FixedAttributes):
         any_continuous = bool(self.container.shape_continuous.any())
         self.container.sweep_step = time_step if any_continuous else 0.0
         self.container.sweep_back = back
+        self.container.interval = time_step
 
     # -- use from Python ------------------------------------------------------------------------------------
 
@@ -305,21 +324,53 @@ class NativeDetector(FixedAttributes):
         state |= {name: getattr(c, name)[:contacts].copy() for name in CONTACT_FIELDS}
         return state
 
-    def set_state(self, state: dict[str, np.ndarray]) -> None:
+    def checked_state(self, state: Any, where: str) -> dict[str, np.ndarray]:
+        """A state that came from outside, as `state` gives them.
+
+        Raises:
+            StateError: this detector cannot have been in it; says what is wrong.
+        """
+        found = self.checked_pairs(state, where)
+        order = found["pair_a"] * len(self.colliders) + found["pair_b"]
+        if (np.diff(order) <= 0).any():
+            raise StateError(f"{where}: pair {int(np.argmax(np.diff(order) <= 0)) + 1} does not follow the one before")
+        counts = state.get("count", np.zeros(len(COUNTS), np.int64))  # older recordings have none
+        return {"count": checked_array(counts, "i", (len(COUNTS),), COUNT, f"{where}.count"), **found}
+
+    def checked_pairs(self, pairs: Any, where: str) -> dict[str, np.ndarray]:
+        """Pairs with their contacts that came from outside, of the shapes and bodies that there are.
+
+        Raises:
+            StateError: they cannot be.
+        """
+        c = self.container
+        found = checked_arrays(c, {**CONTACT_FIELDS, **PAIR_FIELDS}, pairs, where, free=("pairs", "contacts"))
+        contacts = len(found["gap"])
+        for wrong, what in (
+            (found["pair_first"] + found["pair_count"] > contacts, f"ends behind the {contacts} contacts"),
+            (found["pair_a"] >= found["pair_b"], "is of shapes that do not ascend"),
+        ):
+            if wrong.any():
+                raise StateError(f"{where}: pair {int(np.argmax(wrong))} {what}")
+        for side in ("a", "b"):
+            found[f"body_{side}"] = c.shape_body[found[f"shape_{side}"]]
+        return found
+
+    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
         """Restores what `state` returned, of this detector or of one with the same shapes."""
         pairs, contacts = len(state["pair_a"]), len(state["gap"])
         c = self.container
-        sizes = {"pairs": max(pairs, len(c.pair_a)), "contacts": max(contacts, len(c.gap))}
-        if sizes != {"pairs": len(c.pair_a), "contacts": len(c.gap)}:
-            self._with_arrays(sizes, {})
+        if pairs > len(c.pair_a) or contacts > len(c.gap):
+            self._with_arrays({"pairs": max(pairs, len(c.pair_a)), "contacts": max(contacts, len(c.gap))}, {})
             c = self.container
-        for name, value in zip(COUNTS, state.get("count", ())):
-            setattr(c, name, value)
-        c.pending = 0
-        for name in PAIR_FIELDS:
+        c.num_pairs, c.num_contacts = pairs, contacts
+        if "count" in state:
+            c.sweep_axis = int(state["count"][_SWEEP_AXIS])
+        c.num_old_pairs = c.pending = c.contacts_found = c.pairs_found = c.num_patches = 0
+        for name in PAIR_FIELDS if pairs else ():
             getattr(c, name)[:pairs] = state[name]
-        for name in CONTACT_FIELDS:
-            getattr(c, name)[:contacts] = state.get(name, 0)  # older recordings lack some
+        for name in CONTACT_FIELDS if contacts else ():
+            getattr(c, name)[:contacts] = state[name]
 
     def clear(self) -> None:
         """Forgets all contacts and impulses."""

@@ -34,7 +34,7 @@ from kido.shapes import (
     Shape,
     VoxelGrid,
 )
-from kido.shapes.hull import convex_hull, polygons
+from kido.shapes.hull import convex_hull, polygons, second_moments
 from kido.shapes.primitives import PRIMITIVES
 
 
@@ -118,11 +118,12 @@ def geometry(shape: Shape | SkinPoint | SkinFace) -> Geometry:
         case Primitive():
             return Geometry(TYPE_NAMES.index(shape.kind()), shape.half_sizes, place, reach)
         case Pyramid():
-            return Geometry(HULL, (0.0, 0.0, 0.0), place, reach, shape.hull)
+            return _polyhedron(shape.hull, place, reach)
         case MultiSphereHull():
             least = float(shape.radii.min())
-            hull = Hull(shape.centers, np.zeros((0, 3), np.int64))
-            return Geometry(SPHERES, (least, 0.0, 0.0), place, reach, hull, shape.radii - least)
+            middle = shape.centers.mean(axis=0)
+            hull = Hull(shape.centers - middle, np.zeros((0, 3), np.int64))
+            return Geometry(SPHERES, (least, 0.0, 0.0), _shifted(middle), reach, hull, shape.radii - least)
         case Heightmap():
             low, high = shape.aabb
             low[2] -= max(shape.size)  # what has sunk in is found as deep as the map is wide
@@ -156,9 +157,26 @@ def inner_and_outer(shape: Shape | SkinPoint | SkinFace, known: Geometry) -> tup
         return HUGE, HUGE
     low, high = shape.aabb
     outer = known.reach
-    if known.kind == HULL:
-        outer = float(np.linalg.norm(np.maximum(np.abs(low), np.abs(high))))
+    if known.hull is not None:
+        balls = 0.0 if known.balls is None else known.size[0] + known.balls
+        outer = float((np.linalg.norm(known.hull.vertices, axis=1) + balls).max())
     return 0.25 * float(np.min(high - low)), outer
+
+
+def middle(shape: Shape | SkinPoint | SkinFace, known: Geometry) -> np.ndarray:
+    """The centroid (3,) of a shape, or nearly, in the detector's axes [m].
+
+    What turns fast turns about it, and of a convex shape it is within.
+    """
+    if isinstance(shape, Primitive):
+        return shape.centroid - known.transform[:3, 3]
+    if known.compound is None:
+        return np.zeros(3)
+    found = known.compound.surface
+    if found is None:
+        return np.mean([piece.transform[:3, 3] for piece in known.compound.pieces], axis=0)
+    volume, centroid, _ = second_moments(found.vertices, found.triangles[:, :3])
+    return centroid if found.closed and volume > 0.0 else found.vertices.mean(axis=0)
 
 
 def _mesh(mesh: Mesh, place: np.ndarray, reach: float) -> Geometry:
@@ -179,12 +197,18 @@ def _mesh(mesh: Mesh, place: np.ndarray, reach: float) -> Geometry:
         pieces = []
         for hull in hulls:
             box = np.array([hull.vertices.min(axis=0), hull.vertices.max(axis=0)])
-            middle = box.mean(axis=0)
+            middle = second_moments(*hull)[1]
             half = 0.5 * float(np.linalg.norm(box[1] - box[0]))
             local = Hull(hull.vertices - middle, hull.faces)
             pieces.append(Piece(HULL, (0.0, 0.0, 0.0), _shifted(middle), half, box, local))
         return _compound(mesh, pieces, place, reach)
-    return Geometry(HULL, (0.0, 0.0, 0.0), place, reach, mesh.hull)
+    return _polyhedron(mesh.hull, place, reach)
+
+
+def _polyhedron(hull: Hull, place: np.ndarray, reach: float) -> Geometry:
+    """In axes about its centroid."""
+    place[:3, 3] = second_moments(*hull)[1]
+    return Geometry(HULL, (0.0, 0.0, 0.0), place, reach, Hull(hull.vertices - place[:3, 3], hull.faces))
 
 
 def _sizes(values: np.ndarray) -> tuple[float, float, float]:

@@ -55,7 +55,7 @@ def write_patches(c, pair, first, sign):
     at = first
     for patch in range(c.num_patches):
         for k in range(patch * MAX_PATCH_POINTS, patch * MAX_PATCH_POINTS + c.patch_count[patch]):
-            take_point(c, k)
+            take_point(c, k, 0)
             write_contacts(c, pair, at, 1, sign)
             at += 1
     return 0
@@ -80,20 +80,20 @@ def find_contacts(c):
         if shape_type[a] > shape_type[b]:
             s, t, sign = b, a, -1.0
         function = c.pair_function[shape_type[s], shape_type[t]]
-        count = 0
-        swept = 0
+        c.old_first, c.old_last = first_old, last_old
+        count = swept = 0
+        patches = 1 if shape_type[t] >= COMPOUND else 0
         if function != 0:
             if c.shape_motion[s] + c.shape_motion[t] > 0.0:
-                count, swept = sweep_pair(c, function, s, t, p)
+                count, swept, patches = sweep_pair(c, function, s, t, p)
             else:
                 count = call4(function, c.address, s, t, p)
         c.pair_first[p] = found
         if count > 0:
-            patches = shape_type[t] >= COMPOUND and swept == 0  # what was swept is one point
-            if not patches:
+            if patches == 0:
                 count = reduce_manifold(c, count, first_old, last_old)
             if found + count <= capacity:
-                if patches:
+                if patches != 0:
                     write_patches(c, p, found, sign)
                 else:
                     write_contacts(c, p, found, count, sign)
@@ -107,6 +107,7 @@ def find_contacts(c):
                     match_contacts(c, found, found + count, first_old, last_old, reach)
         c.pair_count[p] = count
         found += count
+    c.old_first = c.old_last = 0
     c.contacts_found = found
     if found > capacity:
         return CONTACTS_FULL

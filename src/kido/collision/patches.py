@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import MAX_PATCH, MAX_PATCH_POINTS
+from kido.collision.container import MAX_PATCH, MAX_PATCH_POINTS, PART_AT
 from kido.collision.manifold import triangle_area
 from kido.jit import kernel
 
@@ -27,13 +27,13 @@ def start_patches(c):
 
 
 @kernel
-def take_point(c, k):
-    """Copies point k of the patches to the first work point, and its normal to the pair's."""
+def take_point(c, k, at):
+    """Copies point k of the patches to work point `at`, and its normal to the pair's."""
     for i in range(3):
-        c.work_point[0, i] = c.patch_point[k, i]
+        c.work_point[at, i] = c.patch_point[k, i]
         c.work_normal[i] = c.patch_normal[k, i]
-    c.work_gap[0] = c.patch_gap[k]
-    c.work_key[0] = c.patch_key[k]
+    c.work_gap[at] = c.patch_gap[k]
+    c.work_key[at] = c.patch_key[k]
     return 0
 
 
@@ -155,7 +155,7 @@ def file_points(c, made, sign, part, size):
             point[at, i] = work_point[w, i]
             c.patch_normal[at, i] = sign * work_normal[i]
         c.patch_gap[at] = c.work_gap[w]
-        c.patch_key[at] = (c.work_key[w] & 0xFFFFFF) + 0x1000000 * (part + 1)
+        c.patch_key[at] = (c.work_key[w] & ((1 << PART_AT) - 1)) + ((part + 1) << PART_AT)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""World poses and bounding boxes of shapes."""
+"""World poses, velocities and bounding boxes of shapes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from kido.collision.container import COMPOUND, FACE, HEIGHTMAP, HUGE, HULL, PLAN
 from kido.collision.primitives import box_extent, primitive_extent
 from kido.collision.support import farthest_ball, hull_support
 from kido.jit import kernel
+from kido.math.so3 import cross
 
 
 @kernel
@@ -36,6 +37,22 @@ def update_poses(c):
     if bad == 0.0:
         return 0
     return POSE_NOT_FINITE
+
+
+@kernel
+def shape_twist(c, s):
+    """Angular velocity of a shape and velocity of its origin, world axes."""
+    b = c.shape_body[s]
+    if c.body_moving[b] == 0:
+        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    w0, w1, w2 = c.body_velocity[b, 0], c.body_velocity[b, 1], c.body_velocity[b, 2]
+    x, y, z = (
+        c.position[s, 0] - c.body_position[b, 0],
+        c.position[s, 1] - c.body_position[b, 1],
+        c.position[s, 2] - c.body_position[b, 2],
+    )
+    x, y, z = cross(w0, w1, w2, x, y, z)
+    return w0, w1, w2, c.body_velocity[b, 3] + x, c.body_velocity[b, 4] + y, c.body_velocity[b, 5] + z
 
 
 @kernel

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import COMPOUND, MAX_MANIFOLD, MAX_PATCH_POINTS, MAX_POINTS
+from kido.collision.container import COMPOUND, MAX_MANIFOLD, MAX_PATCH_POINTS, MAX_POINTS, PART_AT
 from kido.collision.manifold import add_point
-from kido.collision.pairs.frames import to_shape
-from kido.collision.patches import take_point
-from kido.collision.poses import bound_shape
+from kido.collision.pairs.frames import middle_of, to_shape
+from kido.collision.patches import file_points, take_point
+from kido.collision.poses import bound_shape, shape_twist
 from kido.jit import call4, kernel
 from kido.math.so3 import cross
 from kido.math.trig import sincos
@@ -29,24 +29,9 @@ from kido.math.trig import sincos
 ENGAGE = 0.5  # a shape that moves less than this share of its inner size in a step is not swept
 SWEEP_ROUNDS = 40
 TOUCH = 1e-2  # advancement stops at a gap of this share of the margin
-GUARD = 1 << 40  # key of the point that holds back a shape's middle
+GUARD_PART = 1 << 37  # code of the part of the point that holds back a shape's middle
+GUARD = (GUARD_PART + 1) << PART_AT  # its key
 SAME_SIDE = 0.0  # cosine of the normals at the start and now from which on nothing was passed through
-
-
-@kernel
-def shape_twist(c, s):
-    """Angular velocity of a shape and velocity of its origin, world axes."""
-    b = c.shape_body[s]
-    if c.body_moving[b] == 0:
-        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    w0, w1, w2 = c.body_velocity[b, 0], c.body_velocity[b, 1], c.body_velocity[b, 2]
-    x, y, z = (
-        c.position[s, 0] - c.body_position[b, 0],
-        c.position[s, 1] - c.body_position[b, 1],
-        c.position[s, 2] - c.body_position[b, 2],
-    )
-    x, y, z = cross(w0, w1, w2, x, y, z)
-    return w0, w1, w2, c.body_velocity[b, 3] + x, c.body_velocity[b, 4] + y, c.body_velocity[b, 5] + z
 
 
 @kernel
@@ -120,29 +105,32 @@ def deepest(c, count):
 
 
 @kernel
-def deepest_patch_point(c):
-    """Makes the deepest point of all patches the only work point."""
-    best, at = 1e300, 0
+def take_deepest_patch(c):
+    """Makes the points of the patch that has the deepest one the work points; returns their number."""
+    best, deep = 1e300, 0
     for patch in range(c.num_patches):
         for k in range(patch * MAX_PATCH_POINTS, patch * MAX_PATCH_POINTS + c.patch_count[patch]):
             if c.patch_gap[k] < best:
-                best, at = c.patch_gap[k], k
-    take_point(c, at)
-    return 1
+                best, deep = c.patch_gap[k], patch
+    first = deep * MAX_PATCH_POINTS
+    for k in range(c.patch_count[deep]):
+        take_point(c, first + k, k)
+    return c.patch_count[deep]
 
 
 @kernel
 def work_points(c, function, s, t, pair):
-    """Calls a pair function; of shapes that are not convex the deepest point alone is left. Returns their number."""
+    """Calls a pair function; of shapes that are not convex one patch is left, the deepest. Returns their number."""
     count = call4(function, c.address, s, t, pair)
     if count > 0 and c.shape_type[t] >= COMPOUND:
-        return deepest_patch_point(c)
+        return take_deepest_patch(c)
     return count
 
 
 @kernel
 def gap_at(c, function, s, t, pair, time):
     """Points of the pair at a time [s] from now; returns their number."""
+    c.sweep_time = time
     move_shape(c, s, 0, time)
     move_shape(c, t, 1, time)
     bound_shape(c, s, 0.5 * c.margin)
@@ -198,16 +186,29 @@ def guard_middle(c, s, t, count, time):
     if c.shape_motion[t] >= c.shape_motion[s]:
         row, x, sign = 1, t, 1.0
     n0, n1, n2 = c.work_normal[0], c.work_normal[1], c.work_normal[2]
-    height = sign * (
-        n0 * (c.position[x, 0] - c.work_point[0, 0])
-        + n1 * (c.position[x, 1] - c.work_point[0, 1])
-        + n2 * (c.position[x, 2] - c.work_point[0, 2])
-    )
-    p0, p1, p2 = c.still_pose[row, 9], c.still_pose[row, 10], c.still_pose[row, 11]
+    p0, p1, p2 = middle_of(c, x)
+    height = sign * (n0 * (p0 - c.work_point[0, 0]) + n1 * (p1 - c.work_point[0, 1]) + n2 * (p2 - c.work_point[0, 2]))
+    p0, p1, p2 = carried_back(c, row, x, p0, p1, p2)
     speed = approach_at(c, 1, t, p0, p1, p2, n0, n1, n2) - approach_at(c, 0, s, p0, p1, p2, n0, n1, n2)
     if height > 0.0:
         gap = height - min(height, c.shape_inner[x]) - time * speed
         return add_point(c, count, p0, p1, p2, gap, GUARD)
+    return count
+
+
+@kernel
+def guard_arrived(c, s, t, count):
+    """`guard_middle` for points, or patches, of the present; returns the number of points."""
+    if c.shape_type[t] < COMPOUND:
+        return guard_middle(c, s, t, count, 0.0) if count < MAX_MANIFOLD else count
+    made = take_deepest_patch(c)
+    if made < MAX_MANIFOLD and guard_middle(c, s, t, made, 0.0) > made:
+        for i in range(3):
+            c.work_point[0, i] = c.work_point[made, i]
+        c.work_gap[0] = c.work_gap[made]
+        c.work_key[0] = 0
+        file_points(c, 1, 1.0, GUARD_PART, c.shape_reach[s])
+        return count + 1
     return count
 
 
@@ -229,6 +230,28 @@ def keep_idle(c, s, t, count, h):
 
 
 @kernel
+def time_ahead(c, gap, turning):
+    """Time [s] in which two shapes cannot close a gap along the work normal; `turning` is of both [m/s]."""
+    n0, n1, n2 = c.work_normal[0], c.work_normal[1], c.work_normal[2]
+    speed = turning
+    for i in range(3):
+        n = n0 if i == 0 else (n1 if i == 1 else n2)
+        speed -= n * (c.twist[1, 3 + i] - c.twist[0, 3 + i])
+    return gap / speed if speed > 0.0 else 1e300
+
+
+@kernel
+def patches_ahead(c, turning, touch):
+    """Time [s] in which no gap of any patch closes down to `touch`: the nearest part need not be that which is met."""
+    time = 1e300
+    for patch in range(c.num_patches):
+        for k in range(patch * MAX_PATCH_POINTS, patch * MAX_PATCH_POINTS + c.patch_count[patch]):
+            take_point(c, k, 0)
+            time = min(time, time_ahead(c, c.work_gap[0] - touch, turning))
+    return time
+
+
+@kernel
 def advance_pair(c, function, s, t, pair, start, end, touch):
     """Conservative advancement of two shapes from a time to a time [s], both from now.
 
@@ -245,17 +268,12 @@ def advance_pair(c, function, s, t, pair, start, end, touch):
         count = gap_at(c, function, s, t, pair, time)
         if count == 0:  # farther apart than they can move
             return 0, time
-        gap = deepest(c, count)
-        if gap <= touch:
+        if deepest(c, count) <= touch:
             return count, time
-        n0, n1, n2 = c.work_normal[0], c.work_normal[1], c.work_normal[2]
-        speed = turning
-        for i in range(3):
-            n = n0 if i == 0 else (n1 if i == 1 else n2)
-            speed -= n * (c.twist[1, 3 + i] - c.twist[0, 3 + i])
-        if speed <= 0.0:
-            return 0, time
-        time += (gap - 0.5 * touch) / speed
+        if c.shape_type[t] >= COMPOUND:
+            time += patches_ahead(c, turning, 0.5 * touch)
+        else:
+            time += time_ahead(c, deepest(c, count) - 0.5 * touch, turning)
         if time > end:
             return 0, time
     return count, time
@@ -266,8 +284,9 @@ def sweep_pair(c, function, s, t, pair):
     """Points of a pair with a swept shape, into the work arrays, at the present poses.
 
     Returns:
-        count: their number, at most MAX_POINTS.
+        count: their number, at most MAX_POINTS; or that of the points of all patches.
         swept: 1 if they are of a time of impact, or the body came so deep in this step.
+        patches: 1 if they are in the patches.
     """
     h, back = c.sweep_step, c.sweep_back
     margin = c.margin
@@ -285,8 +304,11 @@ def sweep_pair(c, function, s, t, pair):
         before = gap_at(c, function, s, t, pair, -back)
         m0, m1, m2 = c.work_normal[0], c.work_normal[1], c.work_normal[2]
         looking = before > 0 and n0 * m0 + n1 * m1 + n2 * m2 < SAME_SIDE
-        # On the side that it came from, but deeper than it was: the present points hold, and are pushed out at once.
-        arrived = gap < -TOUCH * margin and (before == 0 or deepest(c, before) > gap)
+        least = deepest(c, before) if before > 0 else margin
+        # On the side that it came from, but deeper than it was: what touched first holds, and is pushed out at once,
+        # or the present points if it touched before.
+        arrived = gap < -TOUCH * margin and least > gap
+        looking = looking or (arrived and least > TOUCH * margin)
     if looking:
         count, time = advance_pair(c, function, s, t, pair, -back, h, TOUCH * margin)
         if count > 0:
@@ -294,19 +316,22 @@ def sweep_pair(c, function, s, t, pair):
             count = guard_middle(c, s, t, made, time) if made < MAX_MANIFOLD else made
             bring_back(c, s, t, made, time)
             swept = 1
+    c.sweep_time = 0.0
     restore_pose(c, s, 0)
     restore_pose(c, t, 1)
     bound_shape(c, s, 0.5 * margin + c.shape_motion[s])
     bound_shape(c, t, 0.5 * margin + c.shape_motion[t])
+    patches = 0
     if swept == 0:
-        if arrived:
-            count = work_points(c, function, s, t, pair)
-            swept = 1
-        elif not touching and c.shape_type[t] >= COMPOUND:
+        patches = 1 if c.shape_type[t] >= COMPOUND else 0
+        if patches == 1 and not touching:
             count = 0
         else:
             count = call4(function, c.address, s, t, pair)
-            if count > 0 and not touching:
+            if arrived:
+                count = guard_arrived(c, s, t, count)
+                swept = 1
+            elif count > 0 and not touching:
                 count = keep_idle(c, s, t, count, h)
     c.margin = margin
-    return count, swept
+    return count, swept, patches

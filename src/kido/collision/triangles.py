@@ -23,6 +23,22 @@ def slot(c, k):
 
 
 @kernel
+def next_node(c, at, end, low0, low1, low2, high0, high1, high2):
+    """The first node from `at` on whose box meets a box; `end` if there is none."""
+    box = c.node_box
+    while at < end and (
+        box[at, 0] > high0
+        or box[at, 3] < low0
+        or box[at, 1] > high1
+        or box[at, 4] < low1
+        or box[at, 2] > high2
+        or box[at, 5] < low2
+    ):
+        at = c.node_next[at]
+    return at
+
+
+@kernel
 def vertex_at(c, t, v):
     """Vertex v of a compound or height map, in its axes [m]."""
     if c.shape_type[t] == HEIGHTMAP:

@@ -20,6 +20,7 @@ from kido.kernels.free_lanes import NOT_FREE
 from kido.solvers.rows import first_velocity
 
 SOFT_BIAS = 1e6  # [m/s] position correction leaves soft contacts alone
+JAMMED = 200.0  # [m/s] change of velocity that the impulse of a contact can make alone, beyond which it opens less
 
 
 @kernel
@@ -186,11 +187,15 @@ def set_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b):
             pr.position_bias[block] = SOFT_BIAS
             return True
     pr.bias[row], pr.position_bias[block] = biases(src, gap, slop, most)
-    src.correction[block] = min(pr.bias[row], 0.0)
     if pr.bias[row] < 0.0:
         pushed = math.fabs(
             c.impulse[k, 0] * c.normal[k, 0] + c.impulse[k, 1] * c.normal[k, 1] + c.impulse[k, 2] * c.normal[k, 2]
         )
+        # What is enclosed by another body, or by several, cannot be opened on all sides, and impulses would grow
+        # from step to step.
+        if src.baumgarte == 0 and pushed * compliance > JAMMED:
+            pr.bias[row] *= (JAMMED / (pushed * compliance)) ** 2
+        src.correction[block] = pr.bias[row]
         # A heavy body would sink as fast as the trace of softness of a light one under it lets it.
         pr.compliance[row] = min(SHALLOW_SOFTNESS * compliance, SOFT_SPEED / (pushed + 1e-300))
     return True

@@ -88,7 +88,7 @@ class ResourceFinder:
             if text in tried:
                 continue
             tried.append(text)
-            if not candidate.is_file():
+            if not os.path.isfile(candidate):
                 continue
             real = Path(os.path.realpath(candidate))
             bases = self._real_roots if base is None else [Path(os.path.realpath(base)), *self._real_roots]
@@ -238,5 +238,5 @@ def _packages_named(folder: Path, package: str) -> Iterator[Path]:
     except OSError:
         return
     for child in children:
-        if (Path(child) / package).is_dir():
+        if os.path.isdir(Path(child) / package):
             yield Path(child) / package

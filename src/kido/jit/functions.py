@@ -163,6 +163,7 @@ class _Method(ctypes.Structure):
     )
 
 
+_METHODS: list[_Method] = []  # functions point to them; two threads may make two functions of one entry
 _new_function = ctypes.pythonapi.PyCFunction_NewEx
 _new_function.restype = ctypes.py_object
 _new_function.argtypes = [ctypes.POINTER(_Method), ctypes.c_void_p, ctypes.c_void_p]
@@ -185,7 +186,7 @@ class Entry(Root):
         """Compile or load it; returns `call`."""
         if self.call == self._first_call:
             method = _Method(self.__name__.encode(), self.address, _FASTCALL, None)
-            self._method = method  # the function points to it
+            _METHODS.append(method)
             self.call = _new_function(ctypes.byref(method), None, None)
         return self.call
 

@@ -9,6 +9,7 @@ from typing import Any
 from llvmlite import binding, ir
 from numba import types
 from numba.core import sigutils
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
 from kido.jit import image
@@ -40,6 +41,7 @@ def _types_of(root: Root) -> tuple[tuple[Any, ...], Any]:
     return args, result
 
 
+@global_compiler_lock
 def built(root: Root) -> tuple[Any, int, str]:
     """Machine code of a root: what keeps it, its address, and whether it is from the "cache" or was "compiled".
 

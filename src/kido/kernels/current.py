@@ -33,6 +33,8 @@ from kido.math.so3 import cross
 from kido.tree.schema import DATA, TREE
 
 UNCHANGED, CHANGED = 0, 2  # or REFUSED
+OUTSIDE = 3  # CHANGED, to positions beyond limits
+SLACK = 1e-3  # [m, rad] beyond a limit that is of no account: contacts and measurements are no better
 
 
 @kernel
@@ -46,14 +48,25 @@ def checked(source, size):
     return UNCHANGED
 
 
+@kernel
+def is_outside(t, k, q):
+    """Whether a position of a coordinate is beyond its limits."""
+    return q < t.lower[k] - SLACK or q > t.upper[k] + SLACK
+
+
 @direct_entry("i8(i8,i8,f8[::1])")
 def set_positions(tree, data, source):
-    """Write q; returns UNCHANGED, CHANGED or REFUSED."""
+    """Write q; returns UNCHANGED, CHANGED, OUTSIDE or REFUSED."""
     t = view(TREE, tree)
     d = view(DATA, data)
     if checked(source, d.q.shape[0]) != UNCHANGED:
         return REFUSED
-    return CHANGED if mark(t, d, source, d.q, AFTER_POSITIONS) != 0 else UNCHANGED
+    if mark(t, d, source, d.q, AFTER_POSITIONS) == 0:
+        return UNCHANGED
+    for k in range(source.shape[0]):
+        if is_outside(t, k, source[k]):
+            return OUTSIDE
+    return CHANGED
 
 
 @direct_entry("i8(i8,i8,f8[::1])")
@@ -88,13 +101,15 @@ def set_forces(tree, data, source):
 
 @direct_entry("i8(i8,i8,i8,i8,f8)")
 def set_number(tree, data, field, k, value):
-    """Write number k of q, u, udot or tau (field 0 to 3); returns UNCHANGED, CHANGED or REFUSED."""
+    """Write number k of q, u, udot or tau (field 0 to 3); returns UNCHANGED, CHANGED, OUTSIDE or REFUSED."""
     t = view(TREE, tree)
     d = view(DATA, data)
     if value * 0.0 != 0.0:
         return REFUSED
     if field == 0:
         changed = mark_one(t, d, k, value, d.q, AFTER_POSITIONS)
+        if changed != 0 and is_outside(t, k, value):
+            return OUTSIDE
     elif field == 1:
         changed = mark_one(t, d, k, value, d.u, AFTER_VELOCITIES)
     elif field == 2:

@@ -48,6 +48,10 @@ _ROOM = {
 }  # fmt: skip
 
 
+# After a call, before arrays are used: another thread may have stepped the world that moves the state.
+_AGAIN = "if state.settled is None: w = state.settle()"
+
+
 @dataclass(frozen=True)
 class Arguments:
     """What a quantity is about, besides a state.
@@ -83,6 +87,15 @@ class Arguments:
             return f'"{name}"'
         whole = f'"{name}" if bodies is None else ' if self.signature.startswith("bodies=None") else ""
         return f'{whole}("{name}", {self.key})'
+
+    @property
+    def afterwards(self) -> str:
+        """Statements after `prepare` for the current state."""
+        if "state." not in self.prepare or self.prepare.startswith("try"):  # no call, or one the first time
+            return ""
+        return (
+            _AGAIN.replace("if ", "if bodies is not None and ") if self.signature.startswith("bodies=None") else _AGAIN
+        )
 
     @property
     def required(self) -> bool:
@@ -350,6 +363,7 @@ def array(
     share = "\nif state.has_soft:\n    out = out + soft(state, bodies)" if soft else ""
     keeping = f"""
 out = empty({room})
+{_AGAIN}
 CURRENT.call(w.tree, w.held, {of.first}, out)"""
     if kept:
         keeping = f"""
@@ -358,17 +372,20 @@ try:
     kept = state.kept[key]
 except KeyError:
     kept = state.keep(key, empty({room}))
-if kept.stamp != state.stamps[{_STAMPS[parts]}]:
+    {_AGAIN}
+stamp = state.stamps[{_STAMPS[parts]}]
+if kept.stamp != stamp:
     status = CURRENT.call(w.tree, w.held, {of.first}, kept.value)
     if status:
         {failing}
-    kept.stamp = state.stamps[{_STAMPS[parts]}]
+    kept.stamp = stamp
     kept.count += 1
 out = kept.copied"""
     held = f"""
 state = of.current_state
 w = state.settled or state.settle()
 {of.prepare}
+{of.afterwards}
 {keeping}
 {f"{' = '.join(parts)} = None" if finish else ""}{share}
 {ending}"""
@@ -415,14 +432,17 @@ def number(
 state = of.current_state
 w = state.settled or state.settle()
 {of.prepare}
+{of.afterwards}
 key = {of.kept_as(name)}
 try:
     kept = state.kept[key]
 except KeyError:
     kept = state.keep(key, 0.0)
-if kept.stamp != state.stamps[{_STAMPS[parts]}]:
+    {_AGAIN}
+stamp = state.stamps[{_STAMPS[parts]}]
+if kept.stamp != stamp:
     kept.value = CURRENT.call(w.tree, w.held, {of.first})
-    kept.stamp = state.stamps[{_STAMPS[parts]}]
+    kept.stamp = stamp
     kept.count += 1{share}
 return kept.value"""
     pure = f"""{_WORKSPACE}{of.prepare.replace("state.", "of.current_state.")}
@@ -496,16 +516,19 @@ def fused(
 state = of.current_state
 w = state.settled or state.settle()
 {prepare}
+{of.afterwards}
 key = {of.kept_as(name)}
 try:
     kept = state.kept[key]
 except KeyError:
     kept = state.keep(key, {room})
-if kept.stamp != state.stamps[{_STAMPS[parts]}]:
+    {_AGAIN}
+stamp = state.stamps[{_STAMPS[parts]}]
+if kept.stamp != stamp:
     status = GIVEN.call(w.tree, w.data, {first_text}{state_of}, kept.value)
     if status:
         {failing}
-    kept.stamp = state.stamps[{_STAMPS[parts]}]
+    kept.stamp = stamp
     kept.count += 1
 out = kept.copied
 {finish}
@@ -549,9 +572,10 @@ state.settled or state.settle()
 kept = state.kept.get("{name}")
 if kept is None:
     kept = state.keep("{name}", None)
-if kept.stamp != state.stamps[{_STAMPS[needs]}]:
+stamp = state.stamps[{_STAMPS[needs]}]
+if kept.stamp != stamp:
     kept.value = FUNCTION(state{handed})
-    kept.stamp = state.stamps[{_STAMPS[needs]}]
+    kept.stamp = stamp
     kept.count += 1
 return tuple(x.copy() for x in kept.value) if type(kept.value) is tuple else kept.value.copy()"""
         given = f"{_STATE}return FUNCTION(state.at({', '.join(f'{p}={p}' for p in needs)}){handed})"

@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kido.errors import KidoError
+from kido.errors import StateError
 
 _INTEGER_KINDS = "iub"
+_SMALL, _MOST_SHARED = 2**22, 64  # numbers that texts may ask for beyond, and for each of, those that are stored
 
 
-class RecordingError(KidoError):
+class RecordingError(StateError):
     """A recording cannot be written or read, or does not hold what was asked for."""
 
 
@@ -105,12 +106,17 @@ def decode(encoded: Encoded) -> Any:
         RecordingError: the text is not JSON, or a reference leaves its pool.
     """
     pools = {"floats": encoded.floats, "integers": encoded.integers}
+    budget = _SMALL + _MOST_SHARED * (encoded.floats.size + encoded.integers.size)
 
     def array(item: dict) -> np.ndarray:
+        nonlocal budget
         pool, start, shape = pools[item["$array"]], int(item["start"]), tuple(int(n) for n in item["shape"])
         size = math.prod(shape)
         if start < 0 or min(shape, default=0) < 0 or start + size > pool.size:
             raise RecordingError(f"array {start}:{start + size} lies outside its pool of {pool.size} numbers")
+        budget -= size
+        if budget < 0:
+            raise RecordingError("its arrays are more than memory should have room for")
         flat = pool[start : start + size]
         dtype = np.dtype(item["dtype"])
         if dtype.kind not in "f" + _INTEGER_KINDS:
@@ -136,5 +142,7 @@ def decode(encoded: Encoded) -> Any:
 
     try:
         return full(json.loads(bytes(encoded.text).decode()))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise RecordingError(f"stored description is damaged: {error}") from None
+    except RecordingError:
+        raise
+    except Exception as error:
+        raise RecordingError(f"stored description is damaged: {error!r:.200}") from None

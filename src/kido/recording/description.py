@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from kido import shapes as shape_module
-from kido.errors import KidoError
 from kido.recording.codec import RecordingError
 from kido.recording.joints import joint_from_dict, joint_to_dict, keep_bits
+from kido.recording.users import add_users
 from kido.shapes import Plane, Shape, SoftMesh
 from kido.skeleton import (
     BodyNode,
@@ -31,6 +31,7 @@ from kido.skeleton import (
     Support,
 )
 from kido.skeleton.nodes.surface import surface_from_dict, surface_to_dict
+from kido.skeleton.state.users import users_parts
 
 SHAPE_TYPES: dict[str, type[Shape]] = {
     name: kind
@@ -65,14 +66,19 @@ def skeleton_to_dict(skeleton: Skeleton) -> dict[str, Any]:
             {"parent": loop.parent, "child": loop.child, "joint": joint_to_dict(loop.joint)} for loop in skeleton.loops
         ],
         "loops_enabled": skeleton.loops_enabled,
+        "users": users_parts(skeleton),
     }
 
 
-def skeleton_from_dict(data: dict[str, Any]) -> Skeleton:
+def skeleton_from_dict(data: dict[str, Any], users: bool = True) -> Skeleton:
     """A skeleton equal to the one that `skeleton_to_dict` was given.
 
+    Args:
+        data: what it returned, perhaps from a file.
+        users: with the nodes and aspects of users' classes.
+
     Raises:
-        RecordingError: the data do not describe a skeleton.
+        RecordingError: the data do not describe a skeleton, or something of a user's class cannot be restored.
     """
     try:
         skeleton = Skeleton(data["name"])
@@ -92,10 +98,12 @@ def skeleton_from_dict(data: dict[str, Any]) -> Skeleton:
         loops = data.get("loops", [])
         skeleton.loops = [LoopJoint(o["parent"], o["child"], joint_from_dict(o["joint"])) for o in loops]
         skeleton.loops_enabled = data.get("loops_enabled", True)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, KidoError) as error:
-        if isinstance(error, RecordingError):
-            raise
-        raise RecordingError(f"stored description of a skeleton is damaged: {error!r}") from error
+        if users:
+            add_users(skeleton, data.get("users", []))  # recordings of earlier versions have none
+    except RecordingError:
+        raise
+    except Exception as error:
+        raise RecordingError(f"stored description of a skeleton is damaged: {error!r:.300}") from error
     return skeleton
 
 

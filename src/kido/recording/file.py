@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from kido.arrays import fixed
 from kido.attributes import FixedAttributes
+from kido.math.transform import as_flag
 from kido.recording import layout
 from kido.recording.codec import Encoded, RecordingError, decode
-from kido.recording.tables import TableReader
-from kido.recording.world_description import body_names, shape_names, world_from_dict
-from kido.reprs import brief
+from kido.recording.reader import TableReader
+from kido.recording.world_description import body_names, check_names, dof_names, shape_names, world_from_dict
+from kido.reprs import brief, in_few_words
 from kido.simulation import World
 
 Array = NDArray[np.float64]
@@ -50,29 +51,82 @@ class RecordingFile(FixedAttributes):
     """What a file holds, as it was written.
 
     Attributes:
-        path, finished, metadata, times, steps: as `Recording` says.
+        path, finished, damage, metadata, times, steps: as `Recording` says.
         tables: reads rows of its tables (`kido.recording.layout`).
         structures: (T,) row of `structures` that is valid for each frame.
         contact_ends, external_ends: (T,) where the rows of each frame end in `contacts` and `external`.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.tables = reader = TableReader(path, layout.FORMAT)
+    def __init__(self, path: str | os.PathLike[str], partial: bool = False) -> None:
+        partial = as_flag(partial, "partial")
+        self.tables = reader = TableReader(path, layout.FORMAT, layout.tables(0, {}, 1), partial)
         self.path = reader.path
         self.finished = reader.finished
-        self.metadata = {k: v for k, v in reader.attributes.items() if k not in ("format", "tables")}
-        version = self.metadata.get("format_version")
-        if version != layout.FORMAT_VERSION:
+        try:
+            self.metadata = self._checked_metadata()
+            self._read_frames(partial)
+        except BaseException:
             reader.close()
+            raise
+
+    def _checked_metadata(self) -> dict[str, Any]:
+        reader = self.tables
+        found = {k: v for k, v in reader.attributes.items() if k not in ("format", "tables")}
+        version = found.get("format_version")
+        if isinstance(version, np.integer) and version != layout.FORMAT_VERSION:
             raise RecordingError(
                 f"{self.path}: recording of format {version}, expected {layout.FORMAT_VERSION}; "
-                f"it was written by KIDO {self.metadata.get('kido_version')}"
+                f"it was written by KIDO {in_few_words(found.get('kido_version'))}"
             )
-        self.times: Array = self.column("time")
-        self.steps: NDArray[np.int64] = self.column("step")
-        self.structures = self.column("structure")
-        self.contact_ends = np.cumsum(self.column("contact_count"))
-        self.external_ends = np.cumsum(self.column("external_count"))
+        for name, kind in layout.ATTRIBUTES.items():
+            value = found.get(name)
+            fits = {
+                int: isinstance(value, np.integer),
+                float: isinstance(value, np.floating) and np.isfinite(value),
+                str: isinstance(value, str),
+                np.ndarray: isinstance(value, np.ndarray) and value.shape == (3,) and value.dtype.kind == "f",
+            }
+            if not fits[kind]:
+                raise reader.damaged(f"attribute {name!r} is {in_few_words(value)}")
+        return found
+
+    def _read_frames(self, partial: bool) -> None:
+        """What is known of all frames: up to the first that cannot be as it says."""
+        reader = self.tables
+        self._count = total = reader.rows("frames")
+        times, steps, structures = (self.column(name) for name in ("time", "step", "structure"))
+        counts = {"contacts": self.column("contact_count"), "external": self.column("external_count")}
+        rows = {name: reader.rows(name) for name in counts}
+        ends = {name: np.cumsum(np.clip(own, 0, rows[name] + 1)) for name, own in counts.items()}
+        last = reader.rows("structures") - 1
+        good, why = total, ""
+        for name, values, fine, expected in (
+            ("time", times, np.isfinite(times), "a finite number"),
+            ("step", steps, steps >= 0, "a number of steps"),
+            ("structure", structures, (structures >= 0) & (structures <= last), f"0 to {last}"),
+            *(
+                (f"count of {name}", own, (own >= 0) & (ends[name] <= rows[name]), f"at most {rows[name]} in all")
+                for name, own in counts.items()
+            ),
+        ):
+            if not fine[:good].all():
+                good = int(np.argmin(fine))
+                why = f"frame {good}: {name} is {values[good]}, expected {expected}"
+        if good < total and not partial:
+            raise reader.damaged(f"{why}; {good} of {total} frames are whole")
+        self._count = good
+        self.times: Array = times[:good]
+        self.steps: NDArray[np.int64] = steps[:good]
+        self.structures = structures[:good]
+        self.contact_ends, self.external_ends = ends["contacts"][:good], ends["external"][:good]
+        committed = reader.committed["frames"]
+        if good == 0 < committed:
+            raise RecordingError(f"{self.path}: damaged KIDO recording: no frame can be read: {why or 'none is there'}")
+        lost = [f"{', '.join(reader.lost)} cannot be read"] if reader.lost else []
+        if good < committed:
+            why = why or "they are not in the file"
+            lost.append(f"frames {good} to {committed - 1} of {committed} are left out: {why}")
+        self.damage: str | None = "; ".join(lost) or None
 
     def close(self) -> None:
         """Close the file."""
@@ -112,7 +166,7 @@ class RecordingFile(FixedAttributes):
 
     def column(self, name: str) -> Any:
         """A column (T, ...) of the table `frames`."""
-        return self.tables.read("frames", name)
+        return self.tables.read("frames", name, 0, self._count)
 
     @property
     def positions(self) -> Array:
@@ -137,7 +191,9 @@ class RecordingFile(FixedAttributes):
         """
         if "displacements" not in self.tables.columns("frames"):
             return fixed(np.zeros((self.num_frames, 0, 3)))
-        return fixed(self.column("displacements").reshape(self.num_frames, -1, 3))
+        found = self.column("displacements")
+        with self.tables.reading("frames/displacements"):
+            return fixed(found.reshape(self.num_frames, found.shape[1] // 3, 3))
 
     def frames_at(self, fps: float | None) -> NDArray[np.int64]:
         """Numbers of the frames that show the motion at a rate: those nearest after an even grid of `fps` per second,
@@ -147,9 +203,11 @@ class RecordingFile(FixedAttributes):
             return np.arange(len(times))
         if not np.isfinite(fps) or fps <= 0:
             raise RecordingError(f"fps is {fps!r}, expected a number above 0")
-        grid = np.arange(times[0], times[-1] + 1e-9, 1.0 / fps)
-        index = np.searchsorted(times, grid - 1e-9)
-        return np.unique(np.minimum(np.append(index, len(times) - 1), len(times) - 1))
+        with np.errstate(over="ignore"):
+            passed = np.floor((times + 1e-9 - times[0]) * fps)  # the last time of the grid that has come
+        new = np.append(True, passed[1:] > np.maximum.accumulate(passed)[:-1])
+        new[-1] = True
+        return np.flatnonzero(new)
 
     def contacts(self, frame: int) -> FrameContacts:
         """Contacts of a frame with their forces, world axes."""
@@ -177,9 +235,7 @@ class RecordingFile(FixedAttributes):
         """Names of what a column numbers."""
         for k in column:
             if not 0 <= k < len(names):
-                raise RecordingError(
-                    f"{self.path}: damaged KIDO recording: it names {what} {int(k)} of {len(names)} described"
-                )
+                raise self.tables.damaged(f"it names {what} {int(k)} of {len(names)} described")
         return [names[k] for k in column]
 
     # Structure and states --------------------------------------------------------------------------------
@@ -191,45 +247,74 @@ class RecordingFile(FixedAttributes):
 
     def description(self, structure: int = 0) -> dict[str, Any]:
         """The world as plain data (`kido.recording.world_description`), with the text of its model files."""
+        structure = int(structure)
         if structure not in self._descriptions:
-            self._descriptions[int(structure)] = self.blob("structures", int(structure))
-        return self._descriptions[int(structure)]
+            found = self.blob("structures", structure)
+            with self.tables.reading(f"description {structure} of the world"):
+                check_names(found)
+                dofs = len(dof_names(found))
+                known = "frames/positions" not in self.tables.lost
+                width = self.tables.width("frames", "positions") if known else dofs
+                if dofs > width:
+                    raise RecordingError(f"{dofs} degrees of freedom are described; frames have {width}")
+            self._descriptions[structure] = found
+        return self._descriptions[structure]
 
     @cached_property
     def _descriptions(self) -> dict[int, dict[str, Any]]:
         return {}
 
-    def world(self, structure: int = 0) -> World:
-        """The world rebuilt from the file alone, as it was when described; structure 0: at the start."""
+    def world(self, structure: int = 0, users: bool = True) -> World:
+        """The world rebuilt from the file alone, as it was when described; structure 0: at the start.
+
+        Args:
+            structure: its number.
+            users: with the nodes and aspects of users' classes; False: without them.
+
+        Raises:
+            RecordingError: there is no such structure, or it is damaged, or something of a user's class cannot be
+                restored: the message names it.
+        """
         if not 0 <= structure < self.num_structures:
             raise RecordingError(f"{self.path}: no structure {structure}; there are {self.num_structures}")
-        return world_from_dict(self.description(structure))
+        data = self.description(structure)
+        with self.tables.reading(f"description {structure} of the world"):
+            return world_from_dict(data, users)
 
     def blob(self, table: str, row: int) -> Any:
         """The plain data that a row of `events`, `structures` or `checkpoints` holds."""
-        pools = (("text", "bytes", "text_count"), ("floats", "values", "float_count"))
-        pools += (("integers", "values", "integer_count"),)
         parts = []
-        for pool, column, counter in pools:
-            start, stop = self._pool_spans[table, counter]
-            parts.append(self.tables.read(pool, column, int(start[row]), int(stop[row])))
-        return decode(Encoded(*parts))
+        for pool, column, counter in _POOLS:
+            counts, starts = self._pool_spans[table, counter]
+            start, stop = int(starts[row]), int(starts[row]) + int(counts[row])
+            if not 0 <= start <= stop <= self.tables.rows(pool):
+                raise self.tables.damaged(
+                    f"{table}[{row}] has numbers {start} to {stop} of {pool}, which has {self.tables.rows(pool)}"
+                )
+            parts.append(self.tables.read(pool, column, start, stop))
+        with self.tables.reading(f"{table}[{row}]"):
+            return decode(Encoded(*parts))
 
     @cached_property
     def _pool_spans(self) -> dict[tuple[str, str], tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Start and end of each row's share of the pools, which rows of three tables use in order of time."""
+        """Number and start of each row's share of the pools, which rows of three tables use in order of time."""
         tables = ("events", "structures", "checkpoints")
         serials = [self.tables.read(table, "serial") for table in tables]
         order = np.argsort(np.concatenate(serials), kind="stable")
         splits = np.cumsum([len(serial) for serial in serials])[:-1]
         spans = {}
-        for counter in ("text_count", "float_count", "integer_count"):
+        for pool, _, counter in _POOLS:
             counts = np.concatenate([self.tables.read(table, counter) for table in tables])
-            ends = np.empty_like(counts)
-            ends[order] = np.cumsum(counts[order])
-            parts = zip(tables, np.split(ends - counts, splits), np.split(ends, splits), strict=True)
-            spans |= {(table, counter): (start, stop) for table, start, stop in parts}
+            most = self.tables.committed[pool] + 1
+            starts = np.empty_like(counts)
+            ends = np.cumsum(np.clip(counts[order], 0, most))
+            starts[order] = np.append(0, ends)[:-1]
+            parts = zip(tables, np.split(counts, splits), np.split(starts, splits), strict=True)
+            spans |= {(table, counter): (count, start) for table, count, start in parts}
         return spans
+
+
+_POOLS = (("text", "bytes", "text_count"), ("floats", "values", "float_count"), ("integers", "values", "integer_count"))
 
 
 def _span(ends: NDArray[np.int64], i: int) -> tuple[int, int]:

@@ -9,6 +9,8 @@ Bodies and shapes are numbered through all skeletons of a structure, shapes only
 
 from __future__ import annotations
 
+import numpy as np
+
 from kido.recording.tables import Column, Table
 
 FORMAT = "kido-recording"
@@ -90,3 +92,15 @@ def tables(dofs: int, signals: dict[str, tuple[int, ...]], points: int = 0) -> t
         CHECKPOINTS,
         *POOLS,
     )
+
+
+# What is kept at the root of the file besides `format` and `tables`, with its kind.
+ATTRIBUTES: dict[str, type] = {
+    "format_version": int,
+    "kido_version": str,
+    "created": str,
+    "world": str,
+    "time_step": float,
+    "gravity": np.ndarray,
+    "every": int,
+}

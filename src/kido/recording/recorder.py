@@ -17,6 +17,7 @@ from kido.recording import layout
 from kido.recording.capture import Probe
 from kido.recording.codec import RecordingError, encode
 from kido.recording.tables import TableWriter
+from kido.recording.users import plain_states
 from kido.recording.world_description import world_to_dict
 from kido.simulation import World
 from kido.simulation.soft_bodies import SoftBodies
@@ -112,7 +113,7 @@ class Recorder(FixedAttributes):
             "format_version": layout.FORMAT_VERSION,
             "kido_version": import_module("kido").__version__,
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "world": self.world.name,
+            "world": str(self.world.name),
             "time_step": self.world.time_step,
             "gravity": self.world.gravity,
             "every": self._every,
@@ -257,9 +258,7 @@ class Recorder(FixedAttributes):
             self.event("properties of bodies or joints changed", "structure")
             self._note_structure(world_to_dict(self.world))
         row = (self._frames - 1, self._structures - 1, self.world.num_steps)
-        state = self.world.state()
-        del state["carried"]  # objects of users' classes, which a recording does not rebuild
-        self._add_blob("checkpoints", row, encode(state))
+        self._add_blob("checkpoints", row, encode(plain_states(self.world.state())))
         self._since_checkpoint = 0
 
     def _add_blob(self, table: str, row: tuple[Any, ...], blob: Any) -> None:

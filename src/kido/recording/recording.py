@@ -10,14 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kido.errors import KidoError
+from kido.errors import StateError
+from kido.jit.kept import FINITE, Values, checked_array
 from kido.recording.capture import set_forces
 from kido.recording.codec import RecordingError
 from kido.recording.description import skeleton_from_dict
 from kido.recording.file import RecordingFile
+from kido.recording.users import check_states
 from kido.recording.world_description import dof_names, dofs_of, world_from_dict
-from kido.reprs import brief
+from kido.reprs import brief, in_few_words
 from kido.simulation import World
+from kido.simulation.hooks import ROW
 
 Array = NDArray[np.float64]
 
@@ -89,15 +92,23 @@ class Recording(RecordingFile):
     Frames are numbered from 0; negative numbers count from the end. Arrays over time have a row per frame.
     A recording can be opened while it is being written, and then shows what was flushed.
 
+    Nothing in a file is taken on trust: opening and reading take no more memory than the file has numbers, run no code
+    of it, and what does not fit is refused by its place.
+
+    Args:
+        path: the file.
+        partial: of a damaged file, read the frames before the damage.
+
     Attributes:
         path: the file.
         finished: False if the recorder is still at work or died.
+        damage: which frames a file that is read in part lacks, and why; None: it is whole.
         metadata: version, creation date, time step, gravity and so on, as at the start.
         times: (T,) [s].
         steps: (T,) steps done by the world.
 
     Raises:
-        RecordingError: the file is not there, or is no recording.
+        RecordingError: the file is not there, is no recording, or is damaged.
 
     Example:
         >>> recording = kido.Recording.open("run.h5")
@@ -106,9 +117,9 @@ class Recording(RecordingFile):
     """
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Recording:
-        """Open a recording."""
-        return cls(path)
+    def open(cls, path: str | os.PathLike[str], partial: bool = False) -> Recording:
+        """Open a recording; with `partial` a damaged one up to the damage."""
+        return cls(path, partial)
 
     # Frames ----------------------------------------------------------------------------------------------
 
@@ -179,45 +190,58 @@ class Recording(RecordingFile):
         found = []
         for k, (step, time) in enumerate(zip(steps, times, strict=True)):
             blob = self.blob("events", k)
-            found.append(Event(int(step), float(time), blob["kind"], blob["text"]))
+            with self.tables.reading(f"events[{k}]"):
+                kind, text = blob["kind"], blob["text"]
+                if not isinstance(kind, str) or not isinstance(text, str):
+                    raise RecordingError(f"events[{k}] is {in_few_words(blob)}; expected two texts")
+            found.append(Event(int(step), float(time), kind, text))
         return tuple(found)
 
     # Worlds ----------------------------------------------------------------------------------------------
 
-    def resume(self, frame: int = -1, hold_commands: bool = False) -> World:
+    def resume(self, frame: int = -1, hold_commands: bool = False, users: bool = True) -> World:
         """The world exactly as it was at a frame; stepping on gives the same bits as the first run did.
 
         From the nearest complete state before the frame, the steps up to it are done again with the recorded
-        commands and forces, and the result is compared with the record.
+        commands and forces, and the result is compared with the record. Nodes and aspects of users' classes come back
+        with their attributes and states, if their classes are defined: nothing is imported by a file's word. Functions
+        of users (step callbacks, constraints, signals) are not recorded.
 
         Args:
             frame: its number.
             hold_commands: leave the joint and external forces of the frame's step in place, as for a frame in
                 the middle of a `world.step(n)`; by default they are zero, as after it. The last frame's are
                 as they were when recording ended.
+            users: False: leave out the nodes and aspects of users' classes.
 
         Raises:
             RecordingError: the frame cannot be reached exactly, because steps are missing (`every` above 1)
-                or something acted that is not recorded. The message names the nearest frames that can.
+                or something acted that is not recorded: the message names the nearest frames that can. Or a node or
+                an aspect of a user's class cannot be restored: the message names it and its class.
         """
         frame = self.index(frame)
         tables = self.tables
-        exact = tables.read("checkpoints", "frame")
+        exact, structures = tables.read("checkpoints", "frame"), tables.read("checkpoints", "structure")
         row = int(np.flatnonzero(exact <= frame)[-1]) if (exact <= frame).any() else -1
         if row < 0:
             raise RecordingError(f"{self.path}: no complete state at or before frame {frame}")
-        start = int(exact[row])
-        structure = int(tables.read("checkpoints", "structure")[row])
-        world = self.world(structure)
-        try:
-            world.set_state(self.blob("checkpoints", row))
-        except (KeyError, TypeError, ValueError, IndexError, KidoError) as error:
-            raise RecordingError(f"{self.path}: complete state of frame {start} is damaged: {error!r}") from error
+        start, structure = int(exact[row]), int(structures[row])
+        if not (start >= 0 and 0 <= structure < self.num_structures):
+            raise tables.damaged(f"checkpoints[{row}] is of frame {start} and structure {structure}")
+        world = self.world(structure, users)
+        state = self.blob("checkpoints", row)
+        with tables.reading(f"complete state of frame {start}"):
+            check_states(state, users)
+            try:
+                world.set_state(state)
+            except StateError as error:
+                raise RecordingError(f"complete state of frame {start} is damaged: {error}") from error
         if frame == start:
             if row + 1 < len(exact) and not hold_commands:
                 set_forces(world, None)
             return world
-        self._redo(world, start, frame, structure, hold_commands)
+        with tables.reading(f"frames {start} to {frame}"):
+            self._redo(world, start, frame, structure, hold_commands)
         data = world.engine.data
         width = len(data.q)
         same = [
@@ -237,13 +261,16 @@ class Recording(RecordingFile):
             raise self._not_exact(frame, start, "not every step was recorded")
         if (structures != structure).any():
             raise self._not_exact(frame, start, "the world's structure changed in between")
-        commands = tables.read("frames", "commands", start + 1, frame + 1)
+        dofs, bodies = len(world.engine.data.q), sum(s.num_bodies for s in world.skeletons)
+        commands = tables.read("frames", "commands", start + 1, frame + 1)[:, :dofs]
+        commands = checked_array(commands, "f", (frame - start, dofs), FINITE, f"commands from frame {start + 1}")
         for k in range(start + 1, frame + 1):
-            stop = int(self.external_ends[k])
-            begin = int(self.external_ends[k - 1])
-            bodies = tables.read("external", "body", begin, stop)
+            begin, stop = int(self.external_ends[k - 1]), int(self.external_ends[k])
+            of = tables.read("external", "body", begin, stop)
             laws = tables.read("external", "law", begin, stop)
-            set_forces(world, commands[k - start - 1], bodies, laws)
+            of = checked_array(of, "i", (stop - begin,), Values(0, bodies - 1), f"external/body of frame {k}")
+            laws = checked_array(laws, "f", (stop - begin, ROW), FINITE, f"external/law of frame {k}")
+            set_forces(world, commands[k - start - 1], of, laws)
             world.step(1, reset_command=not (hold and k == frame))
 
     def _not_exact(self, frame: int, start: int, reason: str) -> RecordingError:
@@ -268,7 +295,7 @@ class Recording(RecordingFile):
         for k in self.frames_at(fps):
             if world is None or (own and self.structures[k] != structure):
                 structure = int(self.structures[k])
-                world = self.world(structure)
+                world = self.world(structure, users=False)
             total = sum(s.num_dofs for s in world.skeletons)
             known = int(np.isfinite(positions[k]).sum())
             if total != known:
@@ -292,12 +319,14 @@ class Recording(RecordingFile):
         positions = self.positions[keep]
         blocks, names = [], []
         for item in described:
-            skeleton = skeleton_from_dict(item)
+            skeleton = skeleton_from_dict(item, users=False)
             names += [f"{item['name']}/{b['name']}" if len(described) > 1 else b["name"] for b in item["bodies"]]
             q = self._positions_of(item, positions, structures)
             still = skeleton.num_dofs == 0 or len(q) == 0 or bool((q == q[0]).all())
-            poses = [skeleton.forward_kinematics(row) for row in (q[:1] if still else q)]
-            blocks.append(np.repeat(poses, len(keep), axis=0) if still else np.array(poses))
+            poses = np.empty((len(keep), skeleton.num_bodies, 4, 4))
+            for k in range(len(keep)):
+                poses[k] = poses[0] if still and k > 0 else skeleton.forward_kinematics(q[k])
+            blocks.append(poses)
         contacts = []
         for k in keep:
             found = self.contacts(k)
@@ -306,14 +335,20 @@ class Recording(RecordingFile):
         return Motion(self.times[keep], transforms, names, contacts)
 
     def display_world(self) -> World:
-        """A world to look at, not to simulate: all skeletons ever recorded, in `trajectory`'s order."""
-        return world_from_dict(self._display_description())
+        """A world to look at, not to simulate: all skeletons ever recorded, in `trajectory`'s order.
+
+        Without nodes and aspects of users' classes.
+        """
+        data = self._display_description()
+        with self.tables.reading("the description of the world"):
+            return world_from_dict(data, users=False)
 
     def _display_description(self) -> dict[str, Any]:
         """The world as described at the start, with all skeletons that joined it later."""
         merged = dict(self.description(0))
         skeletons = {s["name"]: s for k in range(self.num_structures) for s in self.description(k)["skeletons"]}
-        return {**merged, "skeletons": list(skeletons.values()), "collision_filters": []}
+        filters = {key: [] for key in ("collision_filters", "collision_reasons", "collisions_of_adjacent")}
+        return {**merged, "skeletons": list(skeletons.values()), **filters}
 
     def _positions_of(self, item: dict[str, Any], positions: Array, structures: Any) -> Array:
         """Positions (T, dofs) of a skeleton; before it came and after it went, those of the nearest frame."""
@@ -338,6 +373,7 @@ class Recording(RecordingFile):
 
     def __repr__(self) -> str:
         state = "" if self.finished else ", not finished"
+        state += "" if self.damage is None else ", in part"
         return f"Recording('{self.path}', {self.num_frames} frames, {self.duration:g} s{state})"
 
 

@@ -10,9 +10,7 @@ runs) sees whole frames only.
 from __future__ import annotations
 
 import errno
-import io
 import os
-import re
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +21,6 @@ from kido.recording.codec import RecordingError
 
 _CHUNK_BYTES = 32 * 1024
 _PENDING_ROWS = 4096
-_TRUNCATED = re.compile(r"truncated file: .*stored_eof = (\d+)")
 
 
 class Column(NamedTuple):
@@ -77,12 +74,12 @@ class TableWriter:
         try:
             self._file = h5py.File(self.path, "w" if overwrite else "x", libver=("v110", "v110"))
         except OSError as error:
-            raise RecordingError(f"{self.path}: cannot be written: {_reason(error)}") from None
+            raise RecordingError(f"{self.path}: cannot be written: {reason_of(error)}") from None
         self._sets: dict[str, list[Any]] = {}
         try:
             self._create_all(attributes)
         except (OSError, RuntimeError) as error:
-            raise RecordingError(f"{self.path}: cannot be written: {_reason(error)}") from None
+            raise RecordingError(f"{self.path}: cannot be written: {reason_of(error)}") from None
         # Rows on disk per table, and blocks in memory: one attribute, so that an interrupt finds either the
         # state before a flush or the state after it.
         self._state: tuple[dict[str, int], list[tuple[tuple[str, tuple[Any, ...]], ...]]] = (
@@ -180,7 +177,7 @@ class TableWriter:
             self._committed[:] = [*(after[table.name] for table in self.tables), size]
             self._committed.flush()
         except (OSError, RuntimeError) as error:
-            raise RecordingError(f"{self.path}: writing failed: {_reason(error)}") from None
+            raise RecordingError(f"{self.path}: writing failed: {reason_of(error)}") from None
         self._state = (after, [])
 
     def close(self) -> None:
@@ -193,79 +190,7 @@ class TableWriter:
             try:
                 self._file.close()
             except (OSError, RuntimeError) as error:
-                raise RecordingError(f"{self.path}: closing failed: {_reason(error)}") from None
-
-
-class TableReader:
-    """Reads the committed rows of a file written by `TableWriter`, finished or not.
-
-    Raises:
-        RecordingError: no such file, not HDF5, cut off, or not of the given format.
-    """
-
-    def __init__(self, path: str | os.PathLike[str], format_name: str) -> None:
-        import h5py
-
-        if not isinstance(path, str | os.PathLike):
-            raise RecordingError(f"path is {path!r}, expected the name of a recording")
-        self.path = Path(path)
-        if not self.path.exists():
-            raise RecordingError(f"{self.path}: no such file")
-        if not self.path.is_file():
-            raise RecordingError(f"{self.path}: not a file")
-        self.finished = True  # False: still being written, or its writer died
-        self._file: Any
-        try:
-            self._file = h5py.File(self.path, "r")
-        except PermissionError:
-            raise RecordingError(f"{self.path}: cannot be read: permission denied") from None
-        except OSError as first:
-            end = _TRUNCATED.search(str(first))
-            if end is None and "already open for write" not in str(first):
-                raise RecordingError(f"{self.path}: not a KIDO recording: {_reason(first)}") from None
-            self.finished = False
-            try:
-                if end is None:
-                    self._file = h5py.File(self.path, "r", swmr=True)
-                else:
-                    self._file = h5py.File(_Padded(self.path, int(end[1])), "r")
-            except (OSError, RuntimeError):
-                raise RecordingError(f"{self.path}: not a KIDO recording: {_reason(first)}") from None
-        try:
-            self.attributes = dict(self._file.attrs)
-            if self.attributes.get("format") != format_name:
-                raise RecordingError(f"{self.path}: not a KIDO recording: an HDF5 file of another kind")
-            names = [str(name) for name in self.attributes["tables"]]
-            *rows, size = self._file["committed"][:].tolist()
-            self._rows = dict(zip(names, rows, strict=True))
-            if not self.finished and self.path.stat().st_size < size:
-                raise RecordingError(f"{self.path}: damaged KIDO recording: the file is cut off")
-        except (OSError, KeyError, ValueError, RuntimeError) as error:
-            self._file.close()
-            raise RecordingError(f"{self.path}: damaged KIDO recording: {_reason(error)}") from None
-        except RecordingError:
-            self._file.close()
-            raise
-
-    def rows(self, table: str) -> int:
-        """How many complete rows a table has."""
-        return self._rows[table]
-
-    def columns(self, table: str) -> list[str]:
-        return list(self._file[table])
-
-    def read(self, table: str, column: str, start: int = 0, stop: int | None = None) -> np.ndarray:
-        """Rows start..stop of a column as an array (rows, ...)."""
-        total = self._rows[table]
-        stop = total if stop is None else min(stop, total)
-        try:
-            return self._file[f"{table}/{column}"][start:stop]
-        except (OSError, KeyError, RuntimeError) as error:
-            raise RecordingError(f"{self.path}: {table}/{column} cannot be read: {_reason(error)}") from None
-
-    def close(self) -> None:
-        if self._file.id.valid:
-            self._file.close()
+                raise RecordingError(f"{self.path}: closing failed: {reason_of(error)}") from None
 
 
 def check_writable(path: str | os.PathLike[str], overwrite: bool) -> None:
@@ -312,30 +237,7 @@ def _write(data_set: Any, start: int, data: np.ndarray) -> None:
     data_set[start:] = data
 
 
-class _Padded(io.FileIO):
-    """A file read as if zeros followed its end: on a full disk HDF5 closes files whose last blocks were not written."""
-
-    def __init__(self, path: Path, size: int):
-        super().__init__(path, "r")
-        self._size, self._at = size, 0
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._at = offset + (0, self._at, self._size)[whence]
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
-
-    def readinto(self, buffer: Any) -> int:
-        wanted = memoryview(buffer).cast("B")
-        super().seek(self._at)
-        there = max(super().readinto(wanted) or 0, 0)
-        wanted[there:] = bytes(len(wanted) - there)
-        self._at += len(wanted)
-        return len(wanted)
-
-
-def _reason(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     """The system's reason for an HDF5 error, without HDF5's own stack of words."""
     text = str(error.args[0]) if error.args else type(error).__name__
     number = getattr(error, "errno", None)

@@ -13,16 +13,19 @@ from kido.constraints import (
     Constraint,
     CouplerConstraint,
 )
-from kido.errors import KidoError
 from kido.integrators.registry import integrator_from_dict, integrator_to_dict
 from kido.recording.codec import RecordingError
 from kido.recording.description import skeleton_from_dict, skeleton_to_dict, source_text
 from kido.recording.joints import suffixes_of
+from kido.recording.users import add_aspects
+from kido.reprs import in_few_words
 from kido.simulation import Sleeping, World
 from kido.simulation.contact_surface import handler_from_dict, handler_to_dict
 from kido.skeleton import BodyNode, Skeleton
+from kido.skeleton.state.users import users_aspects
 from kido.solvers.registry import solver_from_dict, solver_to_dict
 
+_WORLD = "world"  # label of what carries a world's aspects
 _OF_AXIS = (
     *("lower_limit", "upper_limit", "rest_position", "stiffness", "damping", "coulomb_friction"),
     *("force", "target_velocity", "motor_force"),
@@ -116,14 +119,19 @@ def world_to_dict(world: World) -> dict[str, Any]:
             item for c in world.constraint_set.added if (item := constraint_to_dict(c, world.skeletons)) is not None
         ],
         "sources": {uri: text for uri, text in sources.items() if text is not None},
+        "users": list(users_aspects(_WORLD, world)),
     }
 
 
-def world_from_dict(data: dict[str, Any]) -> World:
+def world_from_dict(data: dict[str, Any], users: bool = True) -> World:
     """A world equal to the one that `world_to_dict` was given, at time zero.
 
+    Args:
+        data: what it returned, perhaps from a file.
+        users: with the nodes and aspects of users' classes.
+
     Raises:
-        RecordingError: the data do not describe a world.
+        RecordingError: the data do not describe a world, or something of a user's class cannot be restored.
     """
     try:
         world = World(data["name"], data["gravity"], data["time_step"], **data["settings"])
@@ -138,7 +146,7 @@ def world_from_dict(data: dict[str, Any]) -> World:
         if data.get("sleeping") is not None:
             world.sleeping = Sleeping(*data["sleeping"])
         for item in data["skeletons"]:
-            world.add_skeleton(skeleton_from_dict(item))
+            world.add_skeleton(skeleton_from_dict(item, users))
         skeletons = world.skeletons
         reasons = data.get("collision_reasons", [["user"]] * len(data["collision_filters"]))
         for pair, why in zip(data["collision_filters"], reasons, strict=True):
@@ -153,11 +161,27 @@ def world_from_dict(data: dict[str, Any]) -> World:
             world.continuous_detection = data["continuous_detection"]
         for item in data.get("constraints", []):
             world.add_constraint(constraint_from_dict(item, skeletons))
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, KidoError) as error:
-        if isinstance(error, RecordingError):
-            raise
-        raise RecordingError(f"stored description of a world is damaged: {error!r}") from error
+        if users:
+            add_aspects(_WORLD, world, data.get("users", []))
+    except RecordingError:
+        raise
+    except Exception as error:
+        raise RecordingError(f"stored description of a world is damaged: {error!r:.300}") from error
     return world
+
+
+def check_names(data: dict[str, Any]) -> None:
+    """Refuse what is no description of a world, as far as names go.
+
+    Raises:
+        RecordingError: something that should have a name has none.
+    """
+    for s in data["skeletons"]:
+        bodies = s["bodies"]
+        owners = [s, *bodies, *(b["joint"] for b in bodies), *(node for b in bodies for node in b["shapes"])]
+        for name in (*(owner["name"] for owner in owners), *dofs_of(s)):
+            if not isinstance(name, str):
+                raise RecordingError(f"a name is {in_few_words(name)}; expected a text")
 
 
 def body_names(data: dict[str, Any]) -> list[str]:

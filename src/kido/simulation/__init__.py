@@ -8,7 +8,7 @@ from kido.simulation.contacts import Contact, ContactSet
 from kido.simulation.options import Sleeping
 from kido.simulation.report import StepReport
 from kido.simulation.world import World
-from kido.simulation.world_state import WorldSnapshot
+from kido.simulation.world_snapshot import WorldSnapshot
 
 __all__ = [
     "CollisionFilter",

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.jit import Struct, callback, floats, integer, integers, kernel, view
+from kido.jit.kept import FINITE, WHOLE, Values, checked_array, checked_arrays
 from kido.reprs import brief
 from kido.simulation.feature import Feature
 from kido.simulation.world_struct import END, WORLD
@@ -133,7 +134,7 @@ def events_stage(world, events, unused_2, unused_3):
     return 1 if room > e.open.shape[0] or e.num_logged + room > e.log.shape[0] else 0
 
 
-_OPEN_FIELDS = ("open", "open_sum", "open_place")
+_OPEN_FIELDS = {"open": WHOLE, "open_sum": FINITE, "open_place": FINITE}
 _LOG_FIELDS = ("log", "log_sum", "log_place")
 
 
@@ -269,15 +270,24 @@ class ContactEventLog(Feature):
         e = self.container
         return {f: getattr(e, f)[: e.num_open].copy() for f in _OPEN_FIELDS} if self._collects else None
 
+    def checked_state(self, state: Any, where: str) -> dict[str, np.ndarray] | None:
+        if state is None or not self._collects:
+            return None
+        found = checked_arrays(self.container, _OPEN_FIELDS, state, where, free=("opens",))
+        shapes = len(self.engine.nodes)
+        checked_array(found["open"][:, :2], "i", (len(found["open"]), 2), Values(0, shapes - 1), f"{where}.open")
+        return found
+
     def set_state(self, state: dict[str, np.ndarray] | None) -> None:
         self.past = []
         if not self._collects:
             return
         number = 0 if state is None else len(state["open"])
         room = number + len(self.engine.detector.container.pair_a)
-        self.container = CONTACT_EVENTS(opens=2 * room, logs=4 * room)
+        if room > len(self.container.open):
+            self.container = CONTACT_EVENTS(opens=2 * room, logs=4 * room)
+        self.container.num_open, self.container.num_logged = number, 0
         if state is not None:
-            self.container.num_open = number
             for f in _OPEN_FIELDS:
                 getattr(self.container, f)[:number] = state[f]
 

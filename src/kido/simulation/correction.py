@@ -28,12 +28,24 @@ def correction_share(pr, begin, end, h, swept):
 
 
 @kernel
+def free_shares(pr, k, h, swept):
+    """`correction_share` of the rotation and of the translation of a free body whose first coordinate is k.
+
+    They are one where nothing is swept. A body that is to be put back by much may not be held up by its turning.
+    """
+    if swept == 0.0:
+        share = correction_share(pr, k, k + 6, h, swept)
+        return share, share
+    return correction_share(pr, k, k + 3, h, swept), correction_share(pr, k + 3, k + 6, h, swept)
+
+
+@kernel
 def correction_energy(t, d, pr, src, h, swept):
     """Energy that this step's position correction brings [J], before positions move.
 
     Of pseudo velocities: -f . (h u_position), f the generalized forces of gravity and springs, so the potential energy
     they lift bodies by. Of velocities that take penetration back (Baumgarte's, and all within the skin): the work of
-    the contact impulses on them, -p_n bias.
+    the contact impulses on them, p_n (-bias - c p_n) with the compliance c by which they fall short.
     """
     energy = 0.0
     r = src.responses
@@ -53,5 +65,6 @@ def correction_energy(t, d, pr, src, h, swept):
                 energy -= h * share * d.e[k] * pr.u_position[k]
     for b in range(pr.num_blocks):
         if src.origin[b] == FROM_CONTACT or src.origin[b] == FROM_LIMIT:
-            energy -= src.correction[b] * pr.impulse[pr.row[b]]
+            p = pr.impulse[pr.row[b]]
+            energy += p * max(-src.correction[b] - pr.compliance[pr.row[b]] * p, 0.0)
     return energy

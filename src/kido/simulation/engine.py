@@ -47,8 +47,13 @@ if TYPE_CHECKING:
     from kido.simulation.collision_filter import CollisionFilter
     from kido.skeleton import BodyNode, ShapeNode, Skeleton
 
+RUNAWAY = 100.0  # [m, rad] in a step, which no motion is followed at
 MARGIN = 1e-3  # [m] contacts are made before surfaces meet, within this distance
 F = TypeVar("F", bound=Feature)
+
+
+class Layout:
+    """What states of an engine are laid out for: it gets another one whenever they may have other sizes or meanings."""
 
 
 class Engine:
@@ -275,6 +280,7 @@ class Engine:
         Raises:
             ModelError: a feature cannot be with them.
         """
+        self.layout = Layout()
         for feature in self.features:
             feature.options_changed()
         self._set_sweep()
@@ -282,6 +288,7 @@ class Engine:
 
     def set_constraints(self, constraints: Iterable[Constraint]) -> None:
         """Hold other constraints from now on."""
+        self.layout = Layout()
         self.constraints = list(constraints)
         for feature in self.features:
             feature.constraints_changed()
@@ -328,6 +335,7 @@ class Engine:
         Raises:
             NameLookupError, ModelError: a joint mimics what it cannot.
         """
+        self.layout = Layout()
         self._read_actuators()
         self.responses.properties_changed()
         list_joints(self, self.row_origins)
@@ -414,13 +422,21 @@ class Engine:
         self.data.command[:] = np.where(takes_motion(self.tree.actuator), commands, 0.0)
 
     def raise_failed(self, dof: int) -> NoReturn:
-        """Say why a coordinate has no positive inertia: no mass below it, or a state that is not finite."""
+        """Say why a step failed at a coordinate: no mass below it, a state that is not finite, or one that diverged."""
         body = int(self.tree.body_of_dof[dof])
         tree_index = int(self.tree.tree_of_body[body])
         skeleton = self.skeletons[tree_index]
         check_masses(skeleton)
         joint = self.links[skeleton].top[body - int(self.tree.tree_body[tree_index])].parent_joint
         d = self.data
+        begin, end = self.tree.tree_dof[tree_index : tree_index + 2]
+        fastest = float(np.abs(d.u[begin:end]).max())
+        if self.options.time_step * fastest > RUNAWAY and np.isfinite(fastest):
+            raise StateError(
+                f"skeleton {skeleton.name!r}: the motion diverged at joint {joint.name!r} in step {self.world.steps}, "
+                f"with speeds of up to {fastest:.3g}: gains or forces are too large for a time step of "
+                f"{self.options.time_step:g} s; those of joints' own springs, dampers and actuators may be larger"
+            )
         if not all(np.isfinite(a).all() for a in (d.q, d.u, d.tau, d.R)):
             raise StateError(
                 f"skeleton {skeleton.name!r}: the motion became NaN or infinite at joint {joint.name!r} in step "

@@ -130,8 +130,18 @@ class Feature:
         """Copies of what the next step depends on, as plain data; None: of nothing."""
         return None
 
+    def checked_state(self, state: Any, where: str) -> Any:
+        """A state that came from outside, as `state` gives them; None where it has no use for it.
+
+        As it is unless overridden: `set_state` of a feature whose compiled code believes its state must not see others.
+
+        Raises:
+            StateError: it cannot have been in it; says what is wrong.
+        """
+        return state
+
     def set_state(self, state: Any) -> None:
-        """Restore what `state` returned, perhaps of a world without the feature (None)."""
+        """Restore what `state` returned, perhaps of a world without the feature (None). Not checked again."""
 
 
 def overriding(features: list[Feature], hook: str) -> list[Feature]:

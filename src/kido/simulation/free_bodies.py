@@ -26,7 +26,7 @@ from kido.kernels.free_lanes import (
     fall,
     land,
 )
-from kido.simulation.correction import correction_share
+from kido.simulation.correction import free_shares
 
 
 @kernel
@@ -105,10 +105,10 @@ def fall_together(t, d, w, pr, lanes, numbers, count, h):
 def gather_landing(t, d, w, pr, x, body, lane, h, swept):
     """What `land` needs of a body, into a lane of the numbers x."""
     k = t.first_dof[body]
-    share = correction_share(pr, k, k + 6, h, swept)
+    turn, share = free_shares(pr, k, h, swept)
     for j in range(6):
         x[(Q + j) * LANES + lane] = d.q[k + j]
-        x[(U + j) * LANES + lane] = 0.5 * pr.u[k + j] + share * pr.u_position[k + j]
+        x[(U + j) * LANES + lane] = 0.5 * pr.u[k + j] + (turn if j < 3 else share) * pr.u_position[k + j]
         x[(NEW_U + j) * LANES + lane] = pr.u[k + j]
         x[(START_U + j) * LANES + lane] = w.start_u[k + j]
     for j in range(3):

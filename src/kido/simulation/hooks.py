@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kido.errors import ModelError
-from kido.math.transform import as_numbers, takes
+from kido.errors import ModelError, StateError
+from kido.jit.kept import COUNT, FINITE, Values, checked_array, checked_number
+from kido.math.transform import takes
+from kido.reprs import in_few_words
 from kido.simulation.owner import Owner
+from kido.tree.schema import DATA
 
 if TYPE_CHECKING:
     from kido.skeleton import BodyNode, Skeleton
 
 
 Hook = Callable[[Any], Any]
+ROW = int(DATA.fields["external"].dims[-1])  # numbers of a body's external forces
 
 
 class StepHooks:
@@ -131,9 +135,29 @@ class Pushes:
             for p in self.all
         ]
 
-    def set_state(self, data: list[dict[str, Any]], skeletons: list[Skeleton]) -> None:
-        """Restore what `state` returned."""
-        self.all = [
-            Push(skeletons[int(p["skeleton"])].body(int(p["body"])), as_numbers(p["row"]).copy(), int(p["left"]))
-            for p in data
-        ]
+    def checked_state(self, data: Any, skeletons: list[Skeleton], where: str) -> list[dict[str, Any]]:
+        """Pushes that came from outside, as `state` gives them.
+
+        Raises:
+            StateError: they cannot be.
+        """
+        if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
+            raise StateError(f"{where}: expected a list of pushes, got {in_few_words(data)}")
+        found = []
+        for k, item in enumerate(data):
+            what = f"{where}[{k}]"
+            skeleton = checked_number(item.get("skeleton"), Values(0, len(skeletons) - 1), f"{what}: skeleton", True)
+            bodies = Values(0, skeletons[skeleton].num_bodies - 1)
+            found.append(
+                {
+                    "skeleton": skeleton,
+                    "body": checked_number(item.get("body"), bodies, f"{what}: body", True),
+                    "row": checked_array(item.get("row"), "f", (ROW,), FINITE, f"{what}: row"),
+                    "left": checked_number(item.get("left"), Values(1, COUNT.high), f"{what}: left", True),
+                }
+            )
+        return found
+
+    def set_state(self, data: Iterable[dict[str, Any]], skeletons: list[Skeleton]) -> None:
+        """Restore what `state` returned; not checked again."""
+        self.all = [Push(skeletons[p["skeleton"]].body(p["body"]), p["row"].copy(), p["left"]) for p in data]

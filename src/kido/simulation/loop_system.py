@@ -12,7 +12,9 @@ from kido.constraints.constraint import Constraint, UserConstraint
 from kido.constraints.loop_rows import measure
 from kido.constraints.loop_schema import LOOPS
 from kido.constraints.loop_table import LoopTable
+from kido.errors import StateError
 from kido.jit import Struct, entry, view
+from kido.jit.kept import COUNT, FINITE, FLAG, checked_array, checked_arrays
 from kido.kernels.kinematics import transforms
 from kido.simulation.aggregates.answers import answer_row, answer_tree, note_partitions, restore_inertias
 from kido.simulation.aggregates.container import AggregateLoops
@@ -36,9 +38,19 @@ if TYPE_CHECKING:
     from kido.simulation.engine import Engine
 
 Array = NDArray[np.float64]
+MOST_OF_USERS = 2**24  # numbers in the Jacobian of users' rows that a state may ask room for
 RATE = 1e-6  # [m/s or rad/s] velocity error above which a row is not met
-# What the next step depends on.
-_KEPT = ("impulse", "enabled", "angle", "end_q", "end_u", "start", "start_rank", "left_open")
+# What the next step depends on. NaN: of a state that no step left.
+_KEPT = {
+    "impulse": FINITE,
+    "enabled": FLAG,
+    "angle": FINITE.or_absent(),  # older recordings have none
+    **dict.fromkeys(("end_q", "end_u"), FINITE._replace(nan=True)),
+    "start": FINITE,
+    "start_rank": COUNT,
+    "left_open": FLAG,
+}
+_SIZED = ("impulse", "end_q")  # by which a state of other constraints is told
 _CLOSURE = ("closure", "worst_closure", "misfit", "worst_misfit")  # numbers that are "closure" in a state
 
 
@@ -233,17 +245,32 @@ class LoopSystem(Feature):
         aggregates = self.aggregates.state() if self.aggregates.any else {}
         return {"user_impulse": self.users.container.impulse.copy(), **own, **aggregates}
 
-    def set_state(self, state: dict[str, Any] | None) -> None:
+    def _is_of_others(self, state: dict[str, Any]) -> bool:
+        """Whether a state is of other constraints, so that the next step closes what it finds."""
+        return any(getattr(state.get(key), "shape", ()) != getattr(self.container, key).shape for key in _SIZED)
+
+    def checked_state(self, state: Any, where: str) -> dict[str, Any] | None:
         if state is None or not self.any:
+            return None
+        lp = self.container
+        if isinstance(state, dict) and self._is_of_others(state):
+            return None
+        found: dict[str, Any] = checked_arrays(lp, _KEPT, state, where)
+        found["closure"] = checked_array(state.get("closure"), "f", (len(_CLOSURE),), FINITE, f"{where}.closure")
+        what, rows = f"{where}.user_impulse", (getattr(state.get("user_impulse"), "shape", ()) or (0,))[0]
+        found["user_impulse"] = checked_array(state.get("user_impulse"), "f", (rows,), FINITE, what)
+        if rows * len(lp.end_q) > MOST_OF_USERS:
+            raise StateError(f"{what}: {rows} rows are more than memory should have room for")
+        return {**found, **self.aggregates.checked_state(state, where)} if self.aggregates.any else found
+
+    def set_state(self, state: dict[str, Any] | None) -> None:
+        if state is None or not self.any or self._is_of_others(state):
             return
         lp = self.container
-        if len(state["impulse"]) != len(lp.impulse) or len(state["end_q"]) != len(lp.end_q):
-            return  # of other constraints: the next step closes what it finds
         for key in _KEPT:
-            if key in state:  # older recordings have no angles
-                getattr(lp, key)[:] = state[key]
-        for key, value in zip(_CLOSURE, state["closure"], strict=True):
-            setattr(lp, key, float(value))
+            getattr(lp, key)[:] = state[key]
+        for key, value in zip(_CLOSURE, state["closure"].tolist(), strict=True):
+            setattr(lp, key, value)
         if self.aggregates.any and self.aggregates.set_state(state):
             note_partitions(self.engine.world.address)
         for k, c in enumerate(self.joined):

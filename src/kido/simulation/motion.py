@@ -69,6 +69,9 @@ class StagedMotion:
     def memory(self) -> Any:
         """Nothing: a step needs no more than the state."""
 
+    def checked_memory(self, numbers: Any, where: str) -> Any:
+        """Nothing."""
+
     def set_memory(self, numbers: Any) -> None:
         """Nothing."""
 
@@ -188,6 +191,9 @@ class Motion(Feature):
 
     def state(self) -> Any:
         return self.runner.memory()
+
+    def checked_state(self, state: Any, where: str) -> Any:
+        return None if state is None else self.runner.checked_memory(state, where)
 
     def set_state(self, state: Any) -> None:
         if state is not None:

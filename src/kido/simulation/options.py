@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.arrays import fixed, read_only_copy, settable
 from kido.attributes import dataclass
+from kido.callers import warn_user
 from kido.collision import CollisionDetector, KidoCollisionDetector
 from kido.collision.detectors.registry import as_detector
 from kido.constraints.row_origins import ROW_ORIGINS
@@ -41,6 +42,7 @@ CHOICES: dict[str, tuple[str, ...]] = {  # settings that are a choice, the defau
 }
 
 
+LONG_STEP = 0.1  # [s] in which a body falls 5 cm
 _GRAVITY = settable("gravity")
 SETTINGS = tuple({**WORLD_SETTINGS, **CHOICES, **DEFAULT_SETTINGS})  # names of all
 
@@ -408,7 +410,7 @@ class WorldOptions(ABC):
 
 
 def checked_time_step(value: Any, name: str) -> float:
-    """A time step [s] for the world of a name.
+    """A time step [s] for the world of a name; a user is warned of one above `LONG_STEP`.
 
     Raises:
         ModelError: it is not positive.
@@ -416,4 +418,14 @@ def checked_time_step(value: Any, name: str) -> float:
     number = number_or_nan(value)
     if not np.isfinite(number) or number <= 0.0:
         raise ModelError(f"world {name!r}: time step: expected a positive number [s], got {value!r}")
+    if number > LONG_STEP:
+        warn_user("time step", lambda: long_step_text(name, number), ("kido.simulation", "kido.io"))
     return number
+
+
+def long_step_text(name: str, time_step: float) -> str:
+    """Says that a time step is longer than any world can use."""
+    return (
+        f"world {name!r}: time_step = {time_step:g} s: fast motions and contacts are lost in steps longer than "
+        f"{LONG_STEP:g} s; 0.001 s is usual"
+    )

@@ -9,6 +9,7 @@ import numpy as np
 
 from kido.collision.detector import CONTACT_FIELDS, OLD_CONTACT_FIELDS, OLD_PAIR_FIELDS, PAIR_FIELDS
 from kido.jit import Struct
+from kido.jit.kept import FINITE, FLAG, NOT_NEGATIVE, checked_array, checked_arrays, index
 from kido.simulation.feature import Feature
 from kido.simulation.motion import Motion
 from kido.simulation.options import Sleeping
@@ -20,7 +21,13 @@ if TYPE_CHECKING:
     from kido.simulation.engine import Engine
 
 
-_STATE = ("asleep", "island", "quiet", "length", "q", "tau", "command", "external", "gravity")
+_STATE = {
+    "asleep": FLAG,
+    "island": index("trees"),
+    "quiet": NOT_NEGATIVE,
+    "length": NOT_NEGATIVE,
+    **dict.fromkeys(("q", "tau", "command", "external", "gravity"), FINITE),
+}
 _KEPT = ("limit_impulse", "friction_impulse", "actuator_impulse", "constraint_force", "actuator_force")
 
 
@@ -278,6 +285,15 @@ class Sleepers(Feature):
         store = {k: v.copy() for k, v in self.store.items()}
         return {**{f: getattr(s, f).copy() for f in _STATE}, "kept": kept, "store": store}
 
+    def checked_state(self, state: Any, where: str) -> dict[str, Any] | None:
+        if state is None or not self.is_active:
+            return None
+        found: dict[str, Any] = checked_arrays(self.container, _STATE, state, where)
+        shape = len(self.container.q), len(_KEPT)
+        found["kept"] = checked_array(state.get("kept"), "f", shape, FINITE, f"{where}.kept")
+        found["store"] = self.engine.detector.checked_pairs(state.get("store"), f"{where}.store")
+        return found
+
     def set_state(self, state: dict[str, Any] | None) -> None:
         if not self.is_active:
             return
@@ -294,8 +310,7 @@ class Sleepers(Feature):
         for column, name in enumerate(_KEPT):
             getattr(s, name)[:] = state["kept"][:, column]
         self._set_moving(np.flatnonzero(s.asleep), False)
-        empty = self._empty()
-        self._set_store({f: np.asarray(state["store"][f], dtype=empty[f].dtype).copy() for f in empty})
+        self._set_store({f: state["store"][f].copy() for f in (*PAIR_FIELDS, *CONTACT_FIELDS)})
 
 
 def coordinate_lengths(skeleton: Any) -> np.ndarray:

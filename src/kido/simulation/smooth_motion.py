@@ -27,6 +27,7 @@ from kido.integrators.run import progress
 from kido.integrators.schema import DONE, MOTION
 from kido.integrators.system import System, with_arrays
 from kido.jit import entry, kernel, view
+from kido.jit.kept import NOT_NEGATIVE, checked_array
 from kido.joints import JointKind
 from kido.joints.actuators import ACCELERATION
 from kido.kernels.forward_dynamics import articulated_inertias
@@ -212,6 +213,7 @@ def progress_anew(motion):
     """Run a motion from the state in its data to its second time, once more. Returns what `progress` does."""
     m = view(MOTION, motion)
     m.output, m.part, m.reuses = 1, 0, 0
+    m.at_stage, m.retries = 0, 0  # after one that failed
     m.steps, m.rejected = 0, 0
     m.start = 0.0
     return progress(motion, NO_END)
@@ -349,6 +351,14 @@ class SmoothMotion:
     def memory(self) -> Any:
         """What the integrator remembers from step to step: planned step size, last error."""
         return np.array([self.motion.next_size, self.motion.last_error])
+
+    def checked_memory(self, numbers: Any, where: str) -> Any:
+        """What `memory` returned, from outside.
+
+        Raises:
+            StateError: it is something else.
+        """
+        return checked_array(numbers, "f", (2,), NOT_NEGATIVE, where)
 
     def set_memory(self, numbers: Any) -> None:
         """Restore what `memory` returned."""

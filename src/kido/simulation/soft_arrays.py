@@ -11,6 +11,7 @@ import scipy
 
 from kido.collision.geometry import SkinFace, SkinPoint
 from kido.jit import Struct
+from kido.jit.kept import FINITE, FLAG, checked_arrays
 from kido.skeleton.soft.soft_body_node import SoftBodyNode
 from kido.tree.soft import FACE_SHAPE, SOFT, VERTEX_SHAPE
 
@@ -143,15 +144,24 @@ class SoftArrays:
 
     def state(self) -> dict[str, np.ndarray]:
         """Copies of what a step changes."""
-        return {f: getattr(self.container, f).copy() for f in ("q", "qd", "frozen", "transfer", "impulse")}
+        return {f: getattr(self.container, f).copy() for f in _STATE}
+
+    def checked_state(self, state: Any, where: str) -> dict[str, np.ndarray]:
+        """A state that came from outside, as `state` gives them.
+
+        Raises:
+            StateError: these soft bodies cannot have been in it; says what is wrong.
+        """
+        return checked_arrays(self.container, _STATE, state, where)
 
     def set_state(self, state: dict[str, np.ndarray]) -> None:
         """Put back what `state` returned."""
-        for field, values in state.items():
-            getattr(self.container, field)[:] = values
+        for field in _STATE:
+            getattr(self.container, field)[:] = state[field]
         self.container.factored[:] = 0.0
 
 
+_STATE = {"frozen": FLAG, **dict.fromkeys(("q", "qd", "transfer", "impulse"), FINITE)}
 _SHAPE_FIELDS = ("shape_kind", "shape_soft", "shape_item")
 
 

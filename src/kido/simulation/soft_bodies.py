@@ -80,6 +80,9 @@ class SoftBodies(Feature):
     def state(self) -> Any:
         return self.arrays[0].state() if self.any else None
 
+    def checked_state(self, state: Any, where: str) -> Any:
+        return self.arrays[0].checked_state(state, where) if self.any and state is not None else None
+
     def set_state(self, state: Any) -> None:
         for arrays in self.arrays:
             if state is not None:

@@ -15,6 +15,7 @@ from kido.simulation.world_struct import ASK, BEGIN, CHECK, END, EXTEND, RESPOND
 AT_PREDICT, AT_DETECT, AT_ASK, AT_ASSEMBLE, AT_SOLVE, AT_CHECK, AT_INTEGRATE, AT_END = range(8)
 NOWHERE = -1
 MAX_FLOAT = 1.7976931348623157e308  # finite number
+MAX_SPEED = 1e100  # whose square, in energies, is a number too
 
 
 @callback
@@ -69,14 +70,14 @@ def end_features(w):
 
 @kernel
 def not_finite(d):
-    """1 + the first coordinate whose position or velocity is NaN or infinite; 0 if none is."""
+    """1 + the first coordinate whose position or velocity is NaN, infinite or beyond measure; 0 if none is."""
     bad = 0
     for k in range(d.q.shape[0]):  # without a way out, so that it is vector code
-        if not (abs(d.q[k]) <= MAX_FLOAT and abs(d.u[k]) <= MAX_FLOAT):
+        if not (abs(d.q[k]) <= MAX_FLOAT and abs(d.u[k]) <= MAX_SPEED):
             bad += 1
     if bad > 0:
         for k in range(d.q.shape[0]):
-            if not (abs(d.q[k]) <= MAX_FLOAT and abs(d.u[k]) <= MAX_FLOAT):
+            if not (abs(d.q[k]) <= MAX_FLOAT and abs(d.u[k]) <= MAX_SPEED):
                 return 1 + k
     return 0
 
@@ -90,7 +91,7 @@ def run_steps(world, number, start):
         start: AT_PREDICT, or where the first step goes on.
 
     Returns:
-        Steps done; where a step stopped (at AT_INTEGRATE it made a coordinate NaN or infinite, at AT_END it is done)
+        Steps done; where a step stopped (at AT_INTEGRATE it made a coordinate NaN or too large, at AT_END it is done)
         or NOWHERE; and the status of the stage there.
     """
     w = view(WORLD, world)

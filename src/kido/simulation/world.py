@@ -40,19 +40,11 @@ from kido.simulation.options import (
     checked_sleeping,
     checked_time_step,
 )
+from kido.simulation.outrun import WATCH, warn_of_outrun
 from kido.simulation.report import StepReport
 from kido.simulation.sleeping import Sleepers
-from kido.simulation.world_state import (
-    Start,
-    WorldSnapshot,
-    data_for,
-    set_report,
-    set_state,
-    set_warm_state,
-    state_of,
-    structure_of,
-    warm_state,
-)
+from kido.simulation.world_snapshot import Start, WorldSnapshot, check_fits, put_back, snapshot_of
+from kido.simulation.world_state import set_report, set_state, set_warm_state, state_of, warm_state
 from kido.simulation.world_struct import REPORT
 from kido.skeleton import BodyNode, Skeleton, WeldJoint
 from kido.skeleton.aspects import Carrier
@@ -128,6 +120,7 @@ class World(WorldOptions, Carrier):
         self._kept: dict[str, Any] | None = None  # warm state of the world that this is a copy of
         self._like: NativeDetector | None = None  # its detector, until this one is compiled
         self._steps, self._steps_before, self._time_before = 0, 0, 0.0
+        self._watches_motion = True  # until a user is told of motions that outrun detection
         self._start, self._begun = Start(), False  # where `reset` leads; whether it knows the present structure
         if integrator is not None:
             self.integrator = integrator
@@ -322,8 +315,15 @@ class World(WorldOptions, Carrier):
             own["_is_stepping"] = True
             run(engine, number, self._now)
         finally:
-            own["version"] += 1
+            version = own["version"] = own["version"] + 1
             own["_is_stepping"] = before
+        if number > WATCH or not version & WATCH:
+            self._watch_motion()
+
+    def _watch_motion(self) -> None:
+        """Warn a user, once, of motions that outrun detection."""
+        if self._watches_motion:
+            self._watches_motion = not warn_of_outrun(self.engine)
 
     def _now(self) -> float:
         return self.time
@@ -585,6 +585,7 @@ class World(WorldOptions, Carrier):
 
     # State and copies --------------------------------------------------------------------------------------
 
+    @in_turn
     def snapshot(self) -> WorldSnapshot:
         """Everything the next step depends on besides the structure; `restore` continues bit for bit.
 
@@ -598,8 +599,9 @@ class World(WorldOptions, Carrier):
             >>> world.restore(before)
             >>> before.save("before.npz")
         """
-        return WorldSnapshot(structure_of(self._skeletons), self.state())
+        return snapshot_of(self)
 
+    @in_turn
     def restore(self, snapshot: WorldSnapshot) -> None:
         """Put a snapshot of this world, or of an equal one, back; nodes and aspects that came since keep their states.
 
@@ -607,7 +609,7 @@ class World(WorldOptions, Carrier):
             StateError: it is of a world with other skeletons, bodies, joints or shapes, or is damaged; the world is
                 as it was.
         """
-        self.set_state(data_for(snapshot, self._skeletons, f"world {self.name!r}: restore"))
+        put_back(self, snapshot, f"world {self.name!r}: restore")
 
     def _begin(self) -> None:
         """The first step of this structure is to be done."""
@@ -634,7 +636,7 @@ class World(WorldOptions, Carrier):
     @initial_state.setter
     def initial_state(self, value: WorldSnapshot | None) -> None:
         if value is not None:
-            data_for(value, self._skeletons, f"world {self.name!r}: initial_state")
+            check_fits(value, self._skeletons, f"world {self.name!r}: initial_state")
         self._start, self._begun = Start(value), False
 
     def reset(self) -> None:
@@ -670,11 +672,14 @@ class World(WorldOptions, Carrier):
         Raises:
             StateError: it belongs to a world with other skeletons, or is damaged; the world is as it was.
         """
-        set_state(self, state)
+        set_state(self, state, f"world {self.name!r}: restore")
 
     def clone(self) -> Self:
         """An independent copy with the same state; step callbacks are not copied."""
         return copy.deepcopy(self)
+
+    def __copy__(self) -> Self:
+        return self.clone()  # what is in it belongs to one world
 
     @in_turn
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:

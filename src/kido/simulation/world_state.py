@@ -1,49 +1,54 @@
-"""Everything that the next step of a world depends on besides its structure: taken out, put back, and as a file."""
+"""Everything that the next step of a world depends on besides its structure: taken out, checked, put back."""
 
 from __future__ import annotations
 
-import copy
-import json
-import lzma
-import zipfile
-import zlib
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kido.arrays import fixed
-from kido.attributes import FixedAttributes
 from kido.errors import StateError
-from kido.math.transform import as_numbers
+from kido.jit.kept import (
+    ANYTHING,
+    COUNT,
+    FINITE,
+    Values,
+    checked_array,
+    checked_arrays,
+    checked_number,
+)
+from kido.reprs import in_few_words
+from kido.simulation.hooks import ROW
 from kido.simulation.owner import Owner
 from kido.simulation.world_struct import REPORT
 from kido.skeleton.state.arrays import STATE_FIELDS
-from kido.skeleton.state.plain import plain
-from kido.skeleton.state.snapshot import carried_states, put_carried_states
+from kido.skeleton.state.snapshot import carried_states, checked_carried_states, put_carried_states
 
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine
-    from kido.skeleton import Skeleton
 
 
+_REPORT_FIELDS: list[Any] = list(REPORT.fields.values())
 _NUMBERS = 16  # of a report as recordings have it, the last ones zero
-_IMPULSES = ("limit_impulse", "friction_impulse", "actuator_impulse")
-_FORCES = ("actuator_force", "constraint_force")
+# Older recordings lack commands of motion, and what actuators gave.
+_STATE = {field: FINITE.or_absent() if field == "command" else FINITE for field in STATE_FIELDS}
+_IMPULSES = {"limit_impulse": FINITE, "friction_impulse": FINITE, "actuator_impulse": FINITE.or_absent()}
+_FORCES = {"actuator_force": FINITE.or_absent(), "constraint_force": FINITE}
+_COUNTED = ("iterations", "status", "num_contacts", "fallbacks", "bounces")  # of a report, which are read as integers
+_CLOCK = {"steps": COUNT, "steps_before": COUNT, "time_before": FINITE}
+_TIME_STEP = Values(5e-324, FINITE.high)
 
 
 def report_numbers(report: REPORT) -> np.ndarray:
     """The fields of a report in order."""
     numbers = np.zeros(_NUMBERS)
-    numbers[: len(REPORT.fields)] = [getattr(report, name) for name in REPORT.fields]
+    numbers[: len(REPORT.fields)] = report.floats_of_block()
     return numbers
 
 
 def set_report(report: REPORT, numbers: np.ndarray) -> None:
     """Restore what `report_numbers` returned; older recordings have fewer."""
-    for name, value in zip(REPORT.fields, numbers, strict=False):
-        setattr(report, name, value)
+    for field, value in zip(_REPORT_FIELDS, numbers.tolist(), strict=False):
+        field.__set__(report, value)  # in a third of the time of setattr
 
 
 def warm_state(engine: Engine) -> dict[str, Any]:
@@ -59,53 +64,139 @@ def warm_state(engine: Engine) -> dict[str, Any]:
     }
 
 
+def checked_warm_state(engine: Engine, state: Any, where: str) -> dict[str, Any]:
+    """A warm state that came from outside, as `warm_state` gives them.
+
+    Raises:
+        StateError: this engine cannot have been in it; says what is wrong.
+    """
+    if not isinstance(state, dict):
+        raise StateError(f"{where}: expected arrays by name, got {in_few_words(state)}")
+    found: dict[str, Any] = {"detector": engine.detector.checked_state(state.get("detector"), f"{where}.detector")}
+    found |= checked_arrays(engine.row_origins, _IMPULSES, state, where)
+    found |= checked_arrays(engine.world, _FORCES, state, where)
+    for name in ("last", "worst"):
+        numbers = state.get(name)
+        count = min(_NUMBERS, getattr(numbers, "size", 0))
+        found[name] = checked_array(numbers, "f", (count,), ANYTHING, f"{where}.{name}")
+        for field, number in zip(REPORT.fields, found[name].tolist(), strict=False):
+            if field in _COUNTED:
+                checked_number(number, FINITE, f"{where}.{name}: {field}")
+    found["unconverged"] = checked_array(state.get("unconverged"), "i", (1,), COUNT, f"{where}.unconverged")
+    for feature in engine.features:
+        if feature.key:
+            found[feature.key] = feature.checked_state(state.get(feature.key), f"{where}.{feature.key}")
+    return found
+
+
 def set_warm_state(engine: Engine, state: dict[str, Any]) -> None:
-    """Restore what `warm_state` returned."""
+    """Restore what `warm_state` returned, of this engine or of one of the same structure; not checked again."""
+    before = [engine.detector.container, *(feature.own_struct for feature in engine.features)]
     engine.detector.set_state(state["detector"])
     for struct, names in ((engine.row_origins, _IMPULSES), (engine.world, _FORCES)):
-        for name in names:  # those of actuators are not in older recordings
-            getattr(struct, name)[:] = state.get(name, 0.0) if name.startswith("actuator") else state[name]
+        for name in names:
+            getattr(struct, name)[:] = state[name]
     set_report(engine.world.last, state["last"])
     set_report(engine.world.worst, state["worst"])
     engine.world.unconverged = int(state["unconverged"][0])
     for feature in engine.features:
         if feature.key:
-            feature.set_state(state.get(feature.key))
-    engine.link()
+            feature.set_state(state[feature.key])
+    now = [engine.detector.container, *(feature.own_struct for feature in engine.features)]
+    if any(a is not b for a, b in zip(before, now, strict=True)):
+        engine.link()
 
 
 def state_of(world: Owner) -> dict[str, Any]:
     """The state of a world as plain data."""
     engine = world.engine
     d = engine.data
+    skeletons = world.skeletons
     return {
-        "skeletons": [s.name for s in world.skeletons],
+        "skeletons": [s.name for s in skeletons],
         **world.clock,
         "time_step": world.time_step,
         **{f: getattr(d, f).copy() for f in STATE_FIELDS},
-        "applied": [{i: row.copy() for i, row in s.current_state.applied.items()} for s in world.skeletons],
+        "applied": [{i: row.copy() for i, row in s.current_state.applied.items()} for s in skeletons],
         "warm": warm_state(engine),
-        "pushes": world.pushes.state(world.skeletons),
-        "carried": [carried_states(s) for s in world.skeletons],
+        "pushes": world.pushes.state(skeletons),
+        "carried": [carried_states(s) for s in skeletons],
     }
 
 
-def set_state(world: Owner, state: dict[str, Any]) -> None:
-    """Restore what `state_of` returned, or leave the world as it was (StateError)."""
-    engine = world.engine
-    names = [s.name for s in world.skeletons]
-    d = engine.data
+def checked_state(world: Owner, state: Any, what: str) -> dict[str, Any]:
+    """A state of a world that came from outside: everything of the kind, size and range that this world has room for.
+
+    Args:
+        world: that is to be put into it.
+        state: as `state_of` gives them, perhaps from a file, or of an older version.
+        what: begins messages.
+
+    Raises:
+        StateError: the world cannot have been in it; says what is wrong, and where.
+    """
+    engine, skeletons = world.engine, world.skeletons
+    names = [s.name for s in skeletons]
     if not isinstance(state, dict) or not {"skeletons", "q", "applied", "warm"} <= state.keys():
-        raise StateError(f"world {world.name!r}: restore: not the state of a world: {type(state).__name__}")
+        raise StateError(f"{what}: not the state of a world: {type(state).__name__}")
     given, q, applied = state["skeletons"], state["q"], state["applied"]
     lists = isinstance(given, list) and all(isinstance(name, str) for name in given) and isinstance(applied, list)
     if not lists or getattr(q, "ndim", 0) != 1:
-        raise StateError(f"world {world.name!r}: restore: the state is damaged: it has no lists of skeletons")
-    if given != names or len(q) != len(d.q) or len(applied) != len(names):
+        raise StateError(f"{what}: the state is damaged: it has no lists of skeletons")
+    if given != names or len(q) != len(engine.data.q) or len(applied) != len(names):
         raise StateError(
-            f"world {world.name!r}: the state is of skeletons {given} with {len(q)} dofs; "
-            f"this world has {names} with {len(d.q)}"
+            f"{what}: the state is of skeletons {listed(given)} with {len(q)} dofs; "
+            f"this world has {listed(names)} with {len(engine.data.q)}"
         )
+    found: dict[str, Any] = checked_arrays(engine.data, _STATE, state, what)
+    for key, values in _CLOCK.items():
+        found[key] = checked_number(state.get(key), values, f"{what}: {key}", whole=values is COUNT)
+    found["time_step"] = checked_number(state.get("time_step"), _TIME_STEP, f"{what}: time_step")
+    found["applied"] = [_checked_forces(s, rows, what) for s, rows in zip(skeletons, applied, strict=True)]
+    found["warm"] = checked_warm_state(engine, state["warm"], f"{what}: warm")
+    found["pushes"] = world.pushes.checked_state(state.get("pushes", []), skeletons, f"{what}: pushes")
+    carried = state.get("carried", [])  # older recordings have none
+    if not isinstance(carried, list) or len(carried) not in (0, len(skeletons)):
+        raise StateError(f"{what}: carried: expected a list of {len(skeletons)}, got {in_few_words(carried)}")
+    found["carried"] = [checked_carried_states(s, states, what) for s, states in zip(skeletons, carried, strict=False)]
+    return found
+
+
+def _checked_forces(skeleton: Any, rows: Any, what: str) -> dict[int, np.ndarray]:
+    """External forces by body."""
+    where = f"{what}: applied to skeleton {skeleton.name!r}"
+    if not isinstance(rows, dict):
+        raise StateError(f"{where}: expected forces by body, got {in_few_words(rows)}")
+    bodies = Values(0, skeleton.num_bodies - 1)
+    return {
+        checked_number(index, bodies, f"{where}: body", whole=True): checked_array(
+            row, "f", (ROW,), FINITE, f"{where}: {in_few_words(index)}"
+        )
+        for index, row in rows.items()
+    }
+
+
+def set_state(world: Owner, state: Any, what: str) -> None:
+    """Restore what `state_of` returned, perhaps of another world or from a file.
+
+    Raises:
+        StateError: it is of other skeletons, or damaged, or a user's class refused its part; the world is as it was.
+    """
+    try:
+        checked = checked_state(world, state, what)
+    except StateError:
+        raise
+    except Exception as error:
+        raise StateError(f"{what}: the state is damaged: {error!r:.200}") from error
+    put_checked_state(world, checked, what)
+
+
+def put_checked_state(world: Owner, state: dict[str, Any], what: str) -> None:
+    """Write a checked state into a world for the first time, or one of users' classes.
+
+    Raises:
+        StateError: a user's class refused its part; the world is as it was.
+    """
     before = state_of(world)
     try:
         put_state(world, state)
@@ -113,232 +204,30 @@ def set_state(world: Owner, state: dict[str, Any]) -> None:
         put_state(world, before)
         if isinstance(error, StateError):
             raise
-        raise StateError(f"world {world.name!r}: restore: the state is damaged: {error!r}") from error
+        raise StateError(f"{what}: refused by a node or aspect, or another part of a user's: {error!r:.200}") from error
 
 
 def put_state(world: Owner, state: dict[str, Any]) -> None:
-    """Write a state into a world, unchecked."""
+    """Write a state into a world; not checked again."""
     engine, skeletons = world.engine, world.skeletons
     for field in STATE_FIELDS:
-        getattr(engine.data, field)[:] = as_numbers(state.get(field, 0.0))  # an older recording has no "command"
-    for s, rows in zip(skeletons, state["applied"], strict=True):
-        s.clear_external_forces()
-        for index, row in rows.items():
-            s.current_state.add_external(index, row)
-    world.time_step = state["time_step"]  # checked
+        getattr(engine.data, field)[:] = state[field]
+    loaded = np.count_nonzero(engine.data.has_external) > 0
+    if world.time_step != state["time_step"]:
+        world.time_step = state["time_step"]
     world.clock = state
     set_warm_state(engine, state["warm"])
-    world.pushes.set_state(state.get("pushes", []), skeletons)
+    for s, rows in zip(skeletons, state["applied"], strict=True):
+        if rows or loaded:  # it asks for inertias, which those of soft skins are part of: when these are there
+            s.current_state.set_external({index: row.copy() for index, row in rows.items()})
+    world.pushes.set_state(state.get("pushes", ()), skeletons)
     world.version += 1
-    for s, states in zip(skeletons, state.get("carried", []), strict=False):  # recordings have none
-        put_carried_states(s, states)
+    for s, states in zip(skeletons, state.get("carried", ()), strict=False):
+        if states:
+            put_carried_states(s, states)
 
 
-_FORMAT = "kido world snapshot 1"
-_ARRAY, _MAP, _PLAIN = "$array", "$map", "$plain"
-_MAX_BYTES = 2**32
-_STRUCTURE = [{"name": "", "bodies": [{"name": "", "parent": "", "joint": "", "shapes": [""]}]}]
-_DAMAGES = (
-    *(OSError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError),
-    *(MemoryError, RecursionError, RuntimeError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
-)
-
-
-def structure_of(skeletons: list[Skeleton]) -> list[dict[str, Any]]:
-    """Names of skeletons, bodies, joints and colliding shapes with their kinds: what a snapshot must agree with."""
-    return [
-        {
-            "name": s.name,
-            "bodies": [
-                {
-                    "name": body.name,
-                    "parent": "" if body.parent is None else body.parent.name,
-                    "joint": f"{type(body.parent_joint).__name__} {body.parent_joint.name}",
-                    "shapes": [f"{type(n.shape).__name__} {n.name}" for n in body.shapes if n.collision],
-                }
-                for body in s.bodies
-            ],
-        }
-        for s in skeletons
-    ]
-
-
-def first_difference(given: list[dict[str, Any]], present: list[dict[str, Any]]) -> str:
-    """In words how the structure of a snapshot differs from that of a world; empty if it does not."""
-    names, here = [s["name"] for s in given], [s["name"] for s in present]
-    if names != here:
-        return f"it is of skeletons {_listed(names)}; the world has {_listed(here)}"
-    for one, two in zip(given, present, strict=True):
-        bodies, its = [b["name"] for b in one["bodies"]], [b["name"] for b in two["bodies"]]
-        if bodies != its:
-            missing = [b for b in bodies if b not in its] + [b for b in its if b not in bodies]
-            return f"skeleton {one['name']!r} has other bodies: {', '.join(missing or ['another order'])}"
-        for b, own in zip(one["bodies"], two["bodies"], strict=True):
-            for key in ("parent", "joint", "shapes"):
-                if b[key] != own[key]:
-                    where = f"skeleton {one['name']!r}, body {b['name']!r}: {key}"
-                    return f"{where}: saved is {b[key]!r}, the world has {own[key]!r}"
-    return ""
-
-
-def _listed(names: list[str]) -> str:
+def listed(names: list[str]) -> str:
+    """Some of many names."""
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-    return (", ".join(names[:8]) or "none") + more
-
-
-def data_for(snapshot: WorldSnapshot, skeletons: list[Skeleton], what: str) -> dict[str, Any]:
-    """The data of a snapshot, for a world of these skeletons.
-
-    Raises:
-        StateError: it is of another structure, or no snapshot.
-    """
-    if not isinstance(snapshot, WorldSnapshot):
-        raise StateError(f"{what}: expected what snapshot() returned, got {type(snapshot).__name__}")
-    difference = first_difference(snapshot._structure, structure_of(skeletons))
-    if difference:
-        raise StateError(f"{what}: the snapshot is of another structure: {difference}")
-    return snapshot._data
-
-
-class Start:
-    """The state that a world goes back to: given, or that before the first step of the present structure."""
-
-    def __init__(self, given: WorldSnapshot | None = None):
-        self._given, self._taken = given, given
-        self._failed = ""
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Start:
-        return copy.copy(self)  # snapshots do not change
-
-    def take(self, world: Any) -> None:
-        """Take the state of a world that is about to step, unless what there is fits it or was given."""
-        if self._given is not None:
-            return
-        if self._taken is None or first_difference(self._taken._structure, structure_of(world.skeletons)):
-            try:
-                self._taken, self._failed = world.snapshot(), ""
-            except Exception as error:  # of a user's class; a step does not fail for that
-                self._taken, self._failed = None, repr(error)
-
-    def snapshot(self, what: str) -> WorldSnapshot:
-        """It.
-
-        Raises:
-            StateError: it could not be copied.
-        """
-        if self._taken is None:
-            raise StateError(f"{what}: the state before the first step could not be copied: {self._failed}")
-        return self._taken
-
-
-class WorldSnapshot(FixedAttributes):
-    """What `World.snapshot` took and `World.restore` puts back; nothing in it changes with the world.
-
-    State, commands and external forces of all skeletons, states of their nodes and aspects, time and counts of steps,
-    contacts that persist with their impulses, who sleeps, what integrators remember. It can be pickled, and saved to a
-    file that is read without running code.
-    """
-
-    def __init__(self, structure: list[dict[str, Any]], data: dict[str, Any]):
-        self._structure, self._data = structure, data
-
-    @property
-    def num_steps(self) -> int:
-        """Steps that the world had done."""
-        return int(self._data["steps"])
-
-    @property
-    def time(self) -> float:
-        """Simulated time [s]."""
-        d = self._data
-        return float(d["time_before"] + (d["steps"] - d["steps_before"]) * d["time_step"])
-
-    @property
-    def positions(self) -> np.ndarray:
-        """Positions of all coordinates, skeleton after skeleton (a copy)."""
-        return fixed(np.array(self._data["q"]))
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write to a file (NumPy's .npz, whatever its name).
-
-        Raises:
-            StateError: the state of a user's node or aspect is nothing that can be written as plain data.
-        """
-        arrays: list[np.ndarray] = []
-        text = json.dumps({"format": _FORMAT, "structure": self._structure, "data": _packed(self._data, arrays)})
-        named: dict[str, Any] = {f"array_{k}": a for k, a in enumerate(arrays)}
-        with Path(path).open("wb") as file:
-            np.savez_compressed(file, text=np.frombuffer(text.encode(), np.uint8), **named)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> WorldSnapshot:
-        """Read what `save` wrote.
-
-        Raises:
-            StateError: there is no such file, or it is something else or damaged.
-        """
-        try:
-            with zipfile.ZipFile(path) as archive:
-                size = sum(entry.file_size for entry in archive.infolist())
-            if size > _MAX_BYTES:
-                raise StateError(f"{path}: no snapshot of a world: larger than {_MAX_BYTES // 2**20} MiB; refused")
-            with np.load(path, allow_pickle=False) as file:
-                whole = json.loads(file["text"].tobytes().decode())
-                if whole["format"] != _FORMAT:
-                    raise StateError(f"{path}: a snapshot of another format: {whole['format']!r}")
-                _check(whole["structure"], _STRUCTURE, "structure")
-                if not isinstance(whole["data"], dict):
-                    raise TypeError("data is no object")
-                found = cls(whole["structure"], _unpacked(whole["data"], file))
-                repr(found)  # it says when it was taken
-                return found
-        except StateError:
-            raise
-        except _DAMAGES as error:
-            raise StateError(f"{path}: no snapshot of a world: {error}") from error
-
-    def __repr__(self) -> str:
-        return f"WorldSnapshot({len(self._structure)} skeletons, t = {self.time:g} s)"
-
-
-def _check(value: Any, like: Any, what: str) -> None:
-    """Raise TypeError unless a value is built as an example is: texts, lists of what the example's first item is."""
-    if type(value) is not type(like):
-        raise TypeError(f"{what} is {value!r:.60}; expected {type(like).__name__}")
-    if isinstance(value, list):
-        for item in value:
-            _check(item, like[0], what)
-    elif isinstance(value, dict):
-        for key, item in like.items():
-            _check(value[key], item, key)
-
-
-def _packed(value: Any, arrays: list[np.ndarray]) -> Any:
-    """As JSON, with arrays as references into a list."""
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-        arrays.append(value)
-        return {_ARRAY: len(arrays) - 1}
-    if isinstance(value, dict):
-        if all(isinstance(key, str) for key in value):
-            return {key: _packed(item, arrays) for key, item in value.items()}
-        if all(isinstance(key, int) for key in value):
-            return {_MAP: [[key, _packed(item, arrays)] for key, item in value.items()]}
-    if isinstance(value, list):
-        return [_packed(item, arrays) for item in value]
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    return {_PLAIN: plain(value, "snapshot")}
-
-
-def _unpacked(value: Any, file: Any) -> Any:
-    if isinstance(value, dict):
-        if _ARRAY in value:
-            return file[f"array_{int(value[_ARRAY])}"]
-        if _MAP in value:
-            return {int(key): _unpacked(item, file) for key, item in value[_MAP]}
-        if _PLAIN in value:
-            return value[_PLAIN]
-        return {key: _unpacked(item, file) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_unpacked(item, file) for item in value]
-    return value
+    return (", ".join(f"{name:.40}" for name in names[:8]) or "none") + more

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -271,8 +271,8 @@ class BodyNode(BodyEditing, BodyLoads, BodyCom, Carrier, FixedAttributes):
     def world_transform(self) -> NDArray[np.float64]:
         """Pose in the world, 4x4 (a copy)."""
         state = self.skeleton.current_state
-        w = state.settled or state.settle()
         X = np.empty((4, 4))
+        w = state.settled or state.settle()
         pose_of.call(w.tree, w.held, self._index, X)
         return fixed(X)
 
@@ -325,6 +325,12 @@ class BodyNode(BodyEditing, BodyLoads, BodyCom, Carrier, FixedAttributes):
     def primary_relative_acceleration(self) -> NDArray[np.float64]:
         """H udot: the share of the joint's accelerations, in the body's own axes [rad/s^2, m/s^2]."""
         return fixed(self.skeleton.current_state.joint_acceleration_of(self._index))
+
+    def __copy__(self) -> NoReturn:
+        raise ModelError(
+            f"body {self.name!r} belongs to skeleton {self.skeleton.name!r} and cannot be copied by copy.copy; "
+            "copy_to() hangs a copy on a body, copy_as() makes a skeleton of one"
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()

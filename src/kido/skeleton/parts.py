@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kido.errors import ModelError, NameLookupError
 from kido.skeleton import body_node
 from kido.skeleton.joints.actuator import rename_followed
-from kido.skeleton.joints.degree_of_freedom import name_with_joint
+from kido.skeleton.joints.degree_of_freedom import name_with_joint, own_name
 from kido.skeleton.joints.loop_joint import with_names
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ class Parts:
         self.loops: list[LoopJoint] = []
         self.body_by_name: dict[str, BodyNode] = {}
         self.joint_by_name: dict[str, Joint] = {}
+        self.named: list[DegreeOfFreedom] = []  # all whose names were given, and some whose are not any more
+        self._suffixes: set[str] = set()  # that names of coordinates may have beside their joints'
 
     def add(self, body: BodyNode) -> None:
         """A new last body, and what its joint brings; names are checked already."""
@@ -48,6 +50,8 @@ class Parts:
         self.body_by_name[body.name] = body
         self.joint_by_name[body.parent_joint.name] = body.parent_joint
         self.dofs.extend(body.parent_joint.dofs)
+        self.named.extend(dof for dof in body.parent_joint.dofs if own_name(dof) is not None)
+        self._suffixes.update(body.parent_joint.dof_suffixes)
 
     def reindex(self) -> None:
         """Number bodies and coordinates anew after an edit."""
@@ -55,6 +59,8 @@ class Parts:
         self.body_by_name = {body.name: body for body in self.bodies}
         self.joint_by_name = {body.parent_joint.name: body.parent_joint for body in self.bodies}
         self.dofs = [dof for body in self.bodies for dof in body.parent_joint.dofs]
+        self.named = [dof for dof in self.dofs if own_name(dof) is not None]
+        self._suffixes = {suffix for joint in self.joint_by_name.values() for suffix in joint.dof_suffixes}
 
     def check_body_name(self, name: Any, body: BodyNode | None = None) -> None:
         """Refuse a name that is none, or that another body has."""
@@ -63,15 +69,24 @@ class Parts:
 
     def check_dof_names(self, joint: Joint, joint_name: str) -> None:
         """Refuse a name of a joint if names of its coordinates that derive from it are taken."""
-        taken = {dof.name for dof in self.dofs if dof.joint is not joint}
+        taken = {own_name(dof) for dof in self.named if dof.joint is not joint}
         for dof in joint.dofs:
             name = name_with_joint(dof, joint_name)
-            if name in taken:
+            if name in taken or self._derives(name, joint):
                 raise ModelError(
                     f"skeleton {self.skeleton.name!r}: dof name {name!r} of joint {joint_name!r} is already used; give "
                     "the joint another name, or dof_names"
                 )
             taken.add(name)
+
+    def _derives(self, name: str, apart_from: Joint) -> bool:
+        """Whether a coordinate of another joint has a name that derives from its joint's. (Not by asking all of them,
+        or the time to build a skeleton would grow with the square of its size.)"""
+        for suffix in self._suffixes:
+            joint = self.joint_by_name.get(name.removesuffix(suffix)) if name.endswith(suffix) else None
+            if joint is not None and joint is not apart_from and any(dof.name == name for dof in joint.dofs):
+                return True
+        return False
 
     def rename_body(self, body: BodyNode, name: str) -> None:
         """Have a body under another name, loops too."""

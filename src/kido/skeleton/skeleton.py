@@ -628,6 +628,9 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
             twin.name = name
         return twin
 
+    def __copy__(self) -> Skeleton:
+        return self.clone()  # what is in it belongs to one skeleton
+
     @in_turn
     def __deepcopy__(self, memo: dict[int, Any]) -> Skeleton:
         twin = object.__new__(type(self))

@@ -18,7 +18,7 @@ import numpy as np
 
 from kido.attributes import named_arguments
 from kido.viewer.camera import CameraPose
-from kido.viewer.film import on_white, write_whole
+from kido.viewer.film import on_sky, write_whole
 from kido.viewer.server import ViewerError
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -290,11 +290,14 @@ def screenshot_page(
     return Path(png_path)
 
 
-CONNECT_TIMEOUT = 60.0
+CONNECT_TIMEOUT = 180.0
 """Longest wait for a headless browser to open the page [s]."""
 
-RENDER_TIMEOUT = 60.0
+RENDER_TIMEOUT = 180.0
 """Longest wait for one picture [s]."""
+
+ATTEMPTS = 3
+"""How often a picture is asked for, of another browser each time if it is one of our own."""
 
 
 class Renderer:
@@ -318,20 +321,24 @@ class Renderer:
         """Picture (h, w, 3) of bytes from ``pose``."""
         width, height = check_size(size)
         with self._lock:
-            client = self._client()
-            try:
-                image = client.get_render(
-                    height=height,
-                    width=width,
-                    wxyz=pose.wxyz,
-                    position=pose.position,
-                    fov=pose.fov,
-                    transport_format="png",
-                    timeout=RENDER_TIMEOUT,
-                )
-            except (TimeoutError, RuntimeError) as error:
-                raise ViewerError(f"The browser gave no picture: {error}") from error
-        return on_white(np.asarray(image))
+            attempts = 0
+            while True:
+                attempts += 1
+                try:
+                    image = self._client().get_render(
+                        height=height,
+                        width=width,
+                        wxyz=pose.wxyz,
+                        position=pose.position,
+                        fov=pose.fov,
+                        transport_format="png",
+                        timeout=RENDER_TIMEOUT,
+                    )
+                    return on_sky(np.asarray(image))
+                except (TimeoutError, RuntimeError) as error:  # a page on a busy machine may lose its connection
+                    if attempts == ATTEMPTS:
+                        raise ViewerError(f"The browser gave no picture: {error}") from error
+                    self._close_browser()
 
     def _client(self) -> Any:
         people = self.people()

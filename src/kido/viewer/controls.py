@@ -5,16 +5,18 @@ from __future__ import annotations
 import typing
 import unicodedata
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kido.attributes import named_arguments
 from kido.errors import NameLookupError, StateError
-from kido.ik import HierarchicalIK
 from kido.viewer.drawing import Drawing
 from kido.viewer.server import ViewerError
 from kido.viewer.targets import Targets
+
+if TYPE_CHECKING:
+    from kido.ik import HierarchicalIK
 
 
 class Controls(Drawing):

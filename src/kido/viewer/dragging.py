@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kido.ik import InverseKinematics, TaskSpaceRegion
 from kido.skeleton import BodyNode, Frame, SimpleFrame
 from kido.skeleton.nodes.node import JacobianNode
 from kido.viewer.model import is_mobile
@@ -73,6 +72,8 @@ class Reach:
     """
 
     def __init__(self, node: JacobianNode, point: Array | None = None) -> None:
+        from kido.ik import InverseKinematics, TaskSpaceRegion
+
         if not node.dependent_dofs:
             raise ViewerError(f"{node.label} cannot be dragged: no joint moves it.")
         region = TaskSpaceRegion(EXACT if point is None else math.inf, EXACT)

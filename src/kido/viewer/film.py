@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from kido.viewer import palette
 from kido.viewer.server import ViewerError
 from kido.viewer.webpage import Text
 
@@ -33,12 +34,12 @@ def find_ffmpeg() -> str:
     return program
 
 
-def on_white(image: np.ndarray) -> np.ndarray:
-    """RGB picture (h, w, 3) of one that may be transparent (h, w, 4)."""
+def on_sky(image: np.ndarray) -> np.ndarray:
+    """RGB picture (h, w, 3) of one that may be transparent (h, w, 4): the sky is behind it, as on the page."""
     if image.shape[2] == 3:
         return np.ascontiguousarray(image)
     alpha = image[..., 3:].astype(np.float32) / 255.0
-    return np.round(image[..., :3] * alpha + 255.0 * (1.0 - alpha)).astype(np.uint8)
+    return np.round(image[..., :3] * alpha + palette.sky(len(image))[:, None] * (1.0 - alpha)).astype(np.uint8)
 
 
 def write_png(path: str | os.PathLike, image: np.ndarray) -> Path:
@@ -236,9 +237,9 @@ class _Pictures:
             return
         # One palette, of a few pictures, for all: what stands still does not flicker.
         some = pixels[np.linspace(0, frames - 1, 9).round().astype(int)]
-        palette = Image.fromarray(np.concatenate(some)).quantize(256)
+        colors = Image.fromarray(np.concatenate(some)).quantize(256)
         for image in pixels:
-            yield Image.fromarray(image).quantize(palette=palette, dither=Image.Dither.NONE)
+            yield Image.fromarray(image).quantize(palette=colors, dither=Image.Dither.NONE)
 
 
 _WRITERS: dict[str, type[_Video] | type[_Pictures]] = {".mp4": _Video, ".webp": _Pictures, ".gif": _Pictures}

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
+import scipy
 
 from kido.skeleton.joints.coordinates import CoordinateKind
 from kido.viewer.model import is_mobile, skeletons_of
@@ -179,7 +179,7 @@ class JointsPanel:
 
     def _set_rpy(self, start: int, angles: list[float]) -> None:
         q = np.array(self.skeleton.positions)
-        q[start : start + 3] = Rotation.from_euler("ZYX", angles[::-1]).as_rotvec()
+        q[start : start + 3] = scipy.spatial.transform.Rotation.from_euler("ZYX", angles[::-1]).as_rotvec()
         self.skeleton.positions = q
 
     def reset(self) -> None:
@@ -203,4 +203,4 @@ def _rpy(rotation_vector: np.ndarray) -> np.ndarray:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # gimbal lock: one of the solutions will do
-        return np.array(Rotation.from_rotvec(rotation_vector).as_euler("ZYX")[::-1])
+        return np.array(scipy.spatial.transform.Rotation.from_rotvec(rotation_vector).as_euler("ZYX")[::-1])

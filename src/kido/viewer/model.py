@@ -63,6 +63,13 @@ def is_mobile(skeleton: Any) -> bool:
     return bool(getattr(skeleton, "mobile", True))
 
 
+def typical(values: Any, masses: Any) -> float:
+    """The value that half of the mass is not above: pebbles around a car do not make it small."""
+    order = np.argsort(values)
+    shares = np.cumsum(np.asarray(masses, dtype=float)[order])
+    return float(np.asarray(values, dtype=float)[order[np.searchsorted(shares, 0.5 * shares[-1])]])
+
+
 def planes_of(model: Model) -> list[tuple[Any, np.ndarray, np.ndarray]]:
     """Plane shapes as (shape node, point (3,), unit normal (3,)), in world axes."""
     found = []

@@ -36,11 +36,10 @@ GRID_SECTION = (124, 131, 141)
 SKY = ((142, 163, 190), (206, 214, 224))
 
 
-def background() -> np.ndarray:
-    """Picture (256, 2, 3) of the sky, from top to bottom."""
+def sky(height: int) -> np.ndarray:
+    """Colours (height, 3) of the sky behind a picture, from top to bottom."""
     top, bottom = np.array(SKY, dtype=float)
-    share = np.linspace(0.0, 1.0, 256)[:, None, None]
-    return np.round(top + share * (bottom - top)).astype(np.uint8).repeat(2, axis=1)
+    return top + np.linspace(0.0, 1.0, height)[:, None] * (bottom - top)
 
 
 def body_color(index: int) -> tuple[int, int, int]:

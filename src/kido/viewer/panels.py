@@ -160,7 +160,7 @@ class PushPanel:
             "down": -B[:, 2],
         }
         self.direction = gui.add_dropdown("Direction", tuple(self._directions), initial_value="forward")
-        weight = 3.0 * viewer.typical_weight()
+        weight = 3.0 * (viewer.view.typical_weight() or 9.81)
         self.force = gui.add_number("Force [N]", initial_value=float(f"{weight:.2g}"), min=0.0, step=0.1)
         self.duration = gui.add_number("Duration [s]", initial_value=0.1, min=0.001, step=0.01)
         gui.add_button("Push", hint="Key P. Or hold Shift and drag a body").on_click(lambda _: viewer.post(self.push))

@@ -25,6 +25,7 @@ from kido.viewer.model import (
     model_poses,
     planes_of,
     skeletons_of,
+    typical,
     up_axis,
 )
 from kido.viewer.rotations import wxyz_along_z
@@ -142,7 +143,6 @@ class SceneView:
         scene = server.scene
         scene.set_up_direction(self.up)
         add_lights(scene, self.up)
-        scene.set_background_image(palette.background())
         self._show = set(show)
         self.force_factor = 1.0
         self._drawn = drawn_version(model)
@@ -253,23 +253,29 @@ class SceneView:
         return lower.min(axis=0), upper.max(axis=0)
 
     def _typical_size(self) -> float:
-        """Median size of the moving skeletons [m]."""
+        """Size of a typical one of the moving skeletons [m]."""
         lower, upper, bodies = self._shape_bounds(self.positions, self.wxyz)
-        if not len(bodies):
+        moving = [s for s in skeletons_of(self.model) if is_mobile(s)]
+        number = {id(s): k for k, s in enumerate(moving)}
+        owner = np.array([number.get(id(b.skeleton), -1) for b in self.bodies], dtype=int)[bodies]
+        own = owner >= 0
+        if not own.any():
             return self.extent
-        owners = {id(s): k for k, s in enumerate(skeletons_of(self.model)) if is_mobile(s)}
-        owner = np.array([owners.get(id(b.skeleton), -1) for b in self.bodies])[bodies]
-        sizes = [
-            np.linalg.norm(upper[owner == k].max(axis=0) - lower[owner == k].min(axis=0))
-            for k in np.unique(owner)[:50]
-            if k >= 0
-        ]
-        return float(np.median(sizes)) / np.sqrt(3.0) if sizes else self.extent
+        low, high = np.full((len(moving), 3), np.inf), np.full((len(moving), 3), -np.inf)
+        np.minimum.at(low, owner[own], lower[own])
+        np.maximum.at(high, owner[own], upper[own])
+        seen = np.unique(owner[own])
+        sizes = np.linalg.norm(high[seen] - low[seen], axis=1) / np.sqrt(3.0)
+        return typical(sizes, [float(moving[k].mass) for k in seen])
+
+    def typical_weight(self) -> float:
+        """Weight of a typical one of the moving skeletons [N], on Earth where there is no gravity; 0: there is none."""
+        masses = [float(s.mass) for s in skeletons_of(self.model) if is_mobile(s)]
+        g = float(np.linalg.norm(gravity_of(self.model))) or 9.81
+        return g * typical(masses, masses) if masses else 0.0
 
     def _default_force_scale(self) -> float:
-        skeletons = [s for s in skeletons_of(self.model) if is_mobile(s)]
-        g = float(np.linalg.norm(gravity_of(self.model))) or 9.81
-        weight = g * float(np.median([float(s.mass) for s in skeletons])) if skeletons else 0.0
+        weight = self.typical_weight()
         return 2.5 * self.body_size / weight if weight > 0 else 0.01
 
     def set_visible(self, layer: str, visible: bool) -> None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kido.attributes import FixedAttributes
 from kido.errors import StateError
-from kido.ik import HierarchicalIK, IkResult, InverseKinematics, TaskSpaceRegion
 from kido.viewer import palette
 from kido.viewer.dragging import Gizmo
 from kido.viewer.server import LivePage, ViewerError
+
+if TYPE_CHECKING:
+    from kido.ik import HierarchicalIK, IkResult, InverseKinematics
 
 Array = NDArray[np.float64]
 
@@ -41,6 +43,8 @@ class Target(FixedAttributes):
     """
 
     def __init__(self, viewer: LivePage, ik: InverseKinematics, size: float, changed: Callable[[], None]) -> None:
+        from kido.ik import TaskSpaceRegion
+
         self.ik = ik
         self._viewer, self._changed = viewer, changed
         scene, gui, label = viewer.server.scene, viewer.server.gui, ik.node.name
@@ -69,6 +73,8 @@ class Target(FixedAttributes):
         self._viewer.post(apply)
 
     def _set_region(self) -> None:
+        from kido.ik import TaskSpaceRegion
+
         chosen = str(self.region.value)
         method = self.ik.error_method
         if isinstance(method, TaskSpaceRegion):
@@ -109,6 +115,8 @@ class Targets(FixedAttributes):
     """
 
     def __init__(self, viewer: LivePage, ik: HierarchicalIK) -> None:
+        from kido.ik import HierarchicalIK
+
         if not isinstance(ik, HierarchicalIK):
             raise StateError(f"targets: expected a CompositeIK or WholeBodyIK, got {ik!r}")
         if not any(body.skeleton is ik.skeleton for body in viewer.view.bodies):

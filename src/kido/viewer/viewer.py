@@ -339,11 +339,6 @@ class Viewer(Controls, Cameras):
         assert self.pusher is not None
         return self.pusher.add(body, force, duration, offset)
 
-    def typical_weight(self) -> float:
-        """Median weight of the moving skeletons [N]."""
-        weights = [self.weight(s) for s in skeletons_of(self.model) if is_mobile(s)]
-        return float(np.median(weights)) if weights else 9.81
-
     def weight(self, skeleton: Any) -> float:
         """Weight of a skeleton [N]; on Earth where there is no gravity."""
         return float(skeleton.mass) * (float(np.linalg.norm(gravity_of(self.model))) or 9.81)

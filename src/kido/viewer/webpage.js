@@ -1,6 +1,6 @@
-// What KIDO adds to the pages that viser serves and writes: texts over the picture, keys by the character that is typed,
-// room for the picture on phones, and light that stays as it is when a motion begins anew. Where a later
-// viser lacks what is looked for here, its page stays as viser makes it.
+// What KIDO adds to the pages that viser serves and writes: a sky, texts over the picture, keys by the character that is
+// typed, room for the picture on phones, and light that stays as it is when a motion begins anew. Where a later viser
+// lacks what is looked for here, its page stays as viser makes it.
 (() => {
   if (window.kido) return;
 
@@ -24,6 +24,15 @@
   };
 
   window.kido = { viser };
+
+  // Sky ---------------------------------------------------------------------------------------------------------
+
+  when(
+    () => viser()?.mutable.current.canvas,
+    (canvas) => {
+      canvas.style.background = "KIDO_SKY";
+    },
+  );
 
   // Texts -------------------------------------------------------------------------------------------------------
 

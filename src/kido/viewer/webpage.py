@@ -18,7 +18,9 @@ PLACES = ("top left", "top", "top right", "bottom left", "bottom", "bottom right
 @functools.cache
 def script() -> str:
     """What runs in every page."""
-    return Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+    top, bottom = (f"rgb{color}" for color in palette.SKY)
+    text = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+    return text.replace("KIDO_SKY", f"linear-gradient({top}, {bottom})")
 
 
 def page_title(name: str) -> str:

@@ -1,6 +1,7 @@
 """A compound (mesh, voxel grid, point cloud, ...) or a height map, and another shape: that against each part near it.
 
-Parts of compounds are found in their tree of boxes, cells of a height map by index.
+Parts of compounds are found in their tree of boxes, cells of a height map by index. On which side of an open surface a
+shape is, and whether it has sunk through one, tells what was before (`kido.collision.sides`).
 """
 
 from __future__ import annotations
@@ -13,14 +14,25 @@ from kido.collision.manifold import set_normal
 from kido.collision.pairs.frames import direction_to_shape, direction_to_world, to_shape, to_world
 from kido.collision.pairs.plane import add_lowest
 from kido.collision.pairs.triangle import add_lowest as add_lowest_over
-from kido.collision.pairs.triangle import ball_triangle, convex_triangle
+from kido.collision.pairs.triangle import ball_triangle, convex_triangle, lowest_point, stand_on
 from kido.collision.patches import file_points, finish_patches, start_patches
 from kido.collision.poses import bound_shape
 from kido.collision.primitives import SPHERE
-from kido.collision.triangles import load_cell, load_triangle, slot, turn_over
+from kido.collision.sides import (
+    DEEP,
+    IN_PLANE,
+    WHOLE,
+    came_from,
+    height_over,
+    keep_outside,
+    known_side,
+    part_middle,
+    push_back,
+)
+from kido.collision.triangles import load_cell, load_triangle, next_node, slot, turn_over
 from kido.jit import call4, callback, kernel, view
 
-DEEP = 1.0  # depth along a triangle's normal, as a fraction of the other shape's size, beyond which it is not felt
+PIECES, CLOSED, OPEN, MAP = range(4)  # what a shape that is not convex is made of: `rank`
 
 
 @kernel
@@ -45,53 +57,17 @@ def load_piece(c, k, t, piece):
 
 
 @kernel
-def middle_in(c, x, t):
-    """The middle of the bounding box of shape x, in the axes of shape t."""
-    aabb = c.aabb
-    return to_shape(
-        c,
-        t,
-        0.5 * (aabb[x, 0] + aabb[x, 3]),
-        0.5 * (aabb[x, 1] + aabb[x, 4]),
-        0.5 * (aabb[x, 2] + aabb[x, 5]),
-    )
-
-
-@kernel
 def box_in(c, x, t):
     """The bounding box of shape x, grown by the margin, in the axes of shape t: lower and upper corner."""
     aabb, rotation = c.aabb, c.rotation
-    m0, m1, m2 = middle_in(c, x, t)
+    m0, m1, m2 = to_shape(
+        c, t, 0.5 * (aabb[x, 0] + aabb[x, 3]), 0.5 * (aabb[x, 1] + aabb[x, 4]), 0.5 * (aabb[x, 2] + aabb[x, 5])
+    )
     h0, h1, h2 = 0.5 * (aabb[x, 3] - aabb[x, 0]), 0.5 * (aabb[x, 4] - aabb[x, 1]), 0.5 * (aabb[x, 5] - aabb[x, 2])
     g0 = math.fabs(rotation[t, 0]) * h0 + math.fabs(rotation[t, 3]) * h1 + math.fabs(rotation[t, 6]) * h2 + c.margin
     g1 = math.fabs(rotation[t, 1]) * h0 + math.fabs(rotation[t, 4]) * h1 + math.fabs(rotation[t, 7]) * h2 + c.margin
     g2 = math.fabs(rotation[t, 2]) * h0 + math.fabs(rotation[t, 5]) * h1 + math.fabs(rotation[t, 8]) * h2 + c.margin
     return m0 - g0, m1 - g1, m2 - g2, m0 + g0, m1 + g1, m2 + g2
-
-
-@kernel
-def is_behind(c, x, k):
-    """True if the middle of shape x is on the inner side of the triangle in slot k."""
-    s = slot(c, k)
-    m0, m1, m2 = middle_in(c, x, s)
-    n0, n1, n2 = triangle_normal(c, k)
-    return m0 * n0 + m1 * n1 + m2 * n2 < 0.0
-
-
-@kernel
-def next_node(c, at, end, low0, low1, low2, high0, high1, high2):
-    """The first node from `at` on whose box meets a box; `end` if there is none."""
-    box = c.node_box
-    while at < end and (
-        box[at, 0] > high0
-        or box[at, 3] < low0
-        or box[at, 1] > high1
-        or box[at, 4] < low1
-        or box[at, 2] > high2
-        or box[at, 5] < low2
-    ):
-        at = c.node_next[at]
-    return at
 
 
 @kernel
@@ -119,14 +95,68 @@ def file_piece(c, x, s, part, pair, sign, size):
 
 
 @kernel
-def file_compound(c, x, t, pair, part_0, sign):
-    """Files the contacts of the convex shape x with compound t; `sign` +1: the pair's normal goes from t to x."""
+def came_behind(c, t, r0, r1, r2):
+    """True if the point r, and `outside`, in the axes of shape t, are behind the plane of its first contact."""
+    n0, n1, n2 = direction_to_shape(c, t, c.work_normal[0], c.work_normal[1], c.work_normal[2])
+    p0, p1, p2 = to_shape(c, t, c.work_point[0, 0], c.work_point[0, 1], c.work_point[0, 2])
+    plane = n0 * p0 + n1 * p1 + n2 * p2 - 0.5 * c.work_gap[0]
+    q = c.outside
+    return n0 * r0 + n1 * r1 + n2 * r2 < plane and n0 * q[0] + n1 * q[1] + n2 * q[2] < plane
+
+
+@kernel
+def triangle_contacts(c, x, t, pair, first, codes, r0, r1, r2):
+    """Contacts of the convex shape x with the triangle in slot 0, of surface t; returns their number.
+
+    What touches a face is in front of it as a whole. So what came from behind the plane of a contact did not come
+    through there: it has sunk in elsewhere, and a thin wall would be passed if its other face pushed too. (Of a large
+    shape x the middle says nothing of where a small surface is.)
+
+    Args:
+        first, codes: x has contacts with the surface under codes of parts from `first` to `first + codes`.
+        r: where the middle of x was before, in the axes of t (3 numbers).
+    """
+    reach = c.shape_reach[x]
+    known = known_side(c, 0, pair, first, codes, reach)
+    front = known >= 0
+    if known == 0:
+        height = height_over(c, 0, t, r0, r1, r2)
+        if math.fabs(height) < IN_PLANE * reach:  # as of a triangle that lies flat
+            height = height_over(c, 0, t, c.outside[0], c.outside[1], c.outside[2])
+        front = height >= 0.0
+    closed = c.compound_closed[c.shape_compound[t]] != 0
+    if not front and not closed:
+        turn_over(c, 0)
+    limit = DEEP * reach
+    if c.shape_type[x] == SPHERE:
+        made = ball_triangle(c, x, 0, limit)
+    else:
+        made = convex_triangle(c, x, 0, pair, limit)
+    if made > 0 and closed and not front and reach <= c.shape_reach[t] and came_behind(c, t, r0, r1, r2):
+        return 0
+    if made == 0 and (known > 0 or (known < 0 and not closed)):
+        n0, n1, n2 = triangle_normal(c, 0)
+        n0, n1, n2 = direction_to_world(c, t, n0, n1, n2)
+        _, _, _, height = lowest_point(c, x, 0, n0, n1, n2)
+        if -limit < height < 0.0:  # it has sunk through
+            made = stand_on(c, x, 0, n0, n1, n2)
+    return made
+
+
+@kernel
+def file_compound(c, x, t, pair, part_0, sign, r0, r1, r2):
+    """Files the contacts of the convex shape x with compound t.
+
+    Args:
+        part_0: code of the part that the first part of t is filed under.
+        sign: +1: the pair's normal goes from t to x.
+        r: see `triangle_contacts` (3 numbers).
+    """
     node_part = c.node_part
     low0, low1, low2, high0, high1, high2 = box_in(c, x, t)
     compound = c.shape_compound[t]
-    closed = c.compound_closed[compound]
-    ball = c.shape_type[x] == SPHERE
     size = min(c.shape_reach[x], c.shape_reach[t])
+    codes = c.part.shape[0]
     at, end = c.compound_node[compound], c.compound_node[compound + 1]
     at = next_node(c, at, end, low0, low1, low2, high0, high1, high2)
     while at < end:
@@ -137,10 +167,7 @@ def file_compound(c, x, t, pair, part_0, sign):
                 file_piece(c, x, s, part_0 + part, pair, sign, size)
             else:
                 load_triangle(c, 0, t, row)
-                if closed == 0 and is_behind(c, x, 0):
-                    turn_over(c, 0)
-                limit = DEEP * c.shape_reach[x]
-                made = ball_triangle(c, x, 0, limit) if ball else convex_triangle(c, x, 0, pair, limit)
+                made = triangle_contacts(c, x, t, pair, part_0, codes, r0, r1, r2)
                 file_points(c, made, sign, part_0 + part, size)
         at = next_node(c, at + 1, end, low0, low1, low2, high0, high1, high2)
     return 0
@@ -153,7 +180,7 @@ def lift(c, x, k):
     The ground is solid all the way down, so a body that is wholly below its surface is pushed up again.
     """
     corner, s = c.corner, slot(c, k)
-    m0, m1, m2 = middle_in(c, x, s)
+    m0, m1, m2 = to_shape(c, s, *part_middle(c, x))
     n0, n1, n2 = triangle_normal(c, k)
     if m0 * n0 + m1 * n1 + m2 * n2 >= 0.0:
         return 0
@@ -197,12 +224,30 @@ def file_map(c, x, t, pair, part_0, sign):
 
 
 @kernel
-def file_shape(c, x, t, pair, part_0):
-    """Files the contacts of the convex shape x with a compound or height map t; the pair's normal goes from x to t."""
+def first_part(c, t):
+    """The first part of compound t: a triangle, or -1 - piece."""
+    at = c.compound_node[c.shape_compound[t]]
+    while c.node_part[at, 1] == 0:
+        at += 1
+    return c.part[c.node_part[at, 0]]
+
+
+@kernel
+def rank(c, t):
+    """What shape t is: PIECES, CLOSED, OPEN or MAP. Of two that meet the lower one is taken apart, or the smaller."""
     if c.shape_type[t] == HEIGHTMAP:
-        file_map(c, x, t, pair, part_0, -1.0)
-    else:
-        file_compound(c, x, t, pair, part_0, -1.0)
+        return MAP
+    if first_part(c, t) < 0:
+        return PIECES
+    return CLOSED if c.compound_closed[c.shape_compound[t]] != 0 else OPEN
+
+
+@kernel
+def file_push(c, x, t, pair, sign):
+    """Files the contact that pushes shape x back out of the surface t if it has sunk through; returns 1 if it has."""
+    made = push_back(c, x, t, pair)
+    file_points(c, made, sign, WHOLE, c.shape_reach[x])
+    return made
 
 
 @callback
@@ -210,7 +255,16 @@ def convex_surface(address, s, t, pair):
     """Patches of a convex shape with the parts of a compound, or the triangles of a height map under it."""
     c = view(COLLISION, address)
     start_patches(c)
-    file_shape(c, s, t, pair, 0)
+    kind = rank(c, t)
+    if kind == MAP:
+        file_map(c, s, t, pair, 0, -1.0)
+    elif kind == PIECES:
+        file_compound(c, s, t, pair, 0, -1.0, 0.0, 0.0, 0.0)
+    else:
+        file_push(c, s, t, pair, -1.0)
+        p = c.outside
+        file_compound(c, s, t, pair, 0, -1.0, p[0], p[1], p[2])
+        keep_outside(c, pair)
     return finish_patches(c)
 
 
@@ -220,16 +274,31 @@ def compound_compound(address, s, t, pair):
     c = view(COLLISION, address)
     node_part = c.node_part
     start_patches(c)
+    sign = -1.0
+    first, kind = rank(c, s), rank(c, t)
+    if kind < first or (kind == first and c.shape_reach[t] < c.shape_reach[s]):
+        s, t, sign, kind = t, s, 1.0, first
+    surface = kind == CLOSED or kind == OPEN
+    sunk = file_push(c, s, t, pair, sign) if surface else 0
     low0, low1, low2, high0, high1, high2 = box_in(c, t, s)
     compound = c.shape_compound[s]
     at, end = c.compound_node[compound], c.compound_node[compound + 1]
-    codes = 2 * c.map_height.shape[0] if c.shape_type[t] == HEIGHTMAP else c.part.shape[0]
+    codes = 2 * c.map_height.shape[0] if kind == MAP else c.part.shape[0]
     at = next_node(c, at, end, low0, low1, low2, high0, high1, high2)
     while at < end:
         for part in range(node_part[at, 0], node_part[at, 0] + node_part[at, 1]):
             x = load_part(c, s, part)
-            file_shape(c, x, t, pair, part * codes)
+            if kind == MAP:
+                file_map(c, x, t, pair, part * codes, sign)
+            elif surface and sunk == 0:
+                m0, m1, m2 = part_middle(c, x)
+                r0, r1, r2 = came_from(c, s, t, m0, m1, m2)
+                file_compound(c, x, t, pair, part * codes, sign, r0, r1, r2)
+            else:
+                file_compound(c, x, t, pair, part * codes, sign, c.outside[0], c.outside[1], c.outside[2])
         at = next_node(c, at + 1, end, low0, low1, low2, high0, high1, high2)
+    if surface:
+        keep_outside(c, pair)
     return finish_patches(c)
 
 

@@ -17,6 +17,12 @@ def to_world(c, s, x, y, z):
 
 
 @kernel
+def middle_of(c, s):
+    """The middle of shape s in world axes."""
+    return to_world(c, s, c.shape_middle[s, 0], c.shape_middle[s, 1], c.shape_middle[s, 2])
+
+
+@kernel
 def direction_to_world(c, s, x, y, z):
     """A direction from the axes of shape s to world axes."""
     rotation = c.rotation

@@ -105,10 +105,12 @@ def stand_on(c, x, k, n0, n1, n2):
 
 @kernel
 def opposes(c, x, n0, n1, n2):
-    """False if shape x is a triangle whose surface cannot have -n, world axes, as its normal."""
+    """False if shape x is a triangle whose surface cannot have -n, world axes, as its normal; an open one has any."""
     if c.shape_type[x] != TRIANGLE:
         return True
     k = c.shape_hull[x]
+    if c.compound_closed[c.shape_compound[c.corner_shape[k]]] == 0:
+        return True
     d0, d1, d2 = direction_to_shape(c, x, -n0, -n1, -n2)
     m0, m1, m2 = triangle_normal(c, k)
     return allows(c, k, d0, d1, d2, m0, m1, m2, GJK_NORMAL_TOLERANCE)

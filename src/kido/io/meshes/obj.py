@@ -115,7 +115,7 @@ def library_path(mesh: Path, name: str) -> Path | None:
     folders = mesh.parent, Path(os.path.realpath(mesh)).parent
     real = Path(os.path.realpath(library))
     inside = any(real.is_relative_to(os.path.realpath(folder)) for folder in folders)
-    return library if inside and (library.is_file() or not library.exists()) else None
+    return library if inside and (os.path.isfile(library) or not os.path.exists(library)) else None
 
 
 def _read_library(name: str, path: str, remarks: list[str]) -> dict[str, Color]:

@@ -11,8 +11,10 @@ from kido.constraints.loop_schema import LOOPS
 from kido.dynamics.embedding.container import embed
 from kido.dynamics.registry import AUTO
 from kido.dynamics.schema import DYNAMICS
+from kido.errors import StateError
 from kido.integrators import MoreauMidpoint
 from kido.jit import Struct
+from kido.jit.kept import FINITE, FLAG, checked_arrays, index, up_to
 from kido.joints import ActuatorType
 from kido.simulation.aggregates.answers import look_for_void_rows
 from kido.simulation.world_struct import AGGREGATE_STEP
@@ -26,8 +28,14 @@ VOID_SAMPLES = 4  # positions at which rows that nothing moves are looked for
 MAX_PLACES, MAX_COLUMNS = 40, 12  # coordinates of an aggregate, and independent ones of them: what is larger costs more
 OWN_AT_END = ("S", "K", "X", "xb", "point", "A", "f", "h", "D", "g", "y", "w", "F", "P", "rest")
 # What the next step depends on; the rest of a partition follows.
-_KEPT = ("kept", "solved", "rank", "row_scale", "weak", "steep", "least", "largest", "lever")
-_KEPT_OF_STEP = ("anew",)
+_KEPT = {
+    "kept": index("rows"),
+    "solved": index("places"),
+    "rank": up_to("rows"),
+    **dict.fromkeys(("row_scale", "weak", "steep", "least", "largest", "lever"), FINITE),
+}
+_KEPT_OF_STEP = {"anew": FLAG}
+_PREFIX = "compound_"
 
 
 class _Rows:
@@ -120,20 +128,49 @@ class AggregateLoops:
 
     def state(self) -> dict[str, Any]:
         """What the next step depends on."""
-        state = {f"compound_{key}": getattr(self.embedding, key).copy() for key in _KEPT}
-        return state | {f"compound_{key}": getattr(self.container, key).copy() for key in _KEPT_OF_STEP}
+        state = {f"{_PREFIX}{key}": getattr(self.embedding, key).copy() for key in _KEPT}
+        return state | {f"{_PREFIX}{key}": getattr(self.container, key).copy() for key in _KEPT_OF_STEP}
+
+    def _is_of_others(self, state: dict[str, Any]) -> bool:
+        """Whether a state is of other aggregates, or of none, so that all is chosen anew."""
+        return any(
+            getattr(state.get(_PREFIX + key), "shape", ()) != getattr(holder, key).shape
+            for holder, keys in ((self.embedding, _KEPT), (self.container, _KEPT_OF_STEP))
+            for key in keys
+        )
+
+    def checked_state(self, state: dict[str, Any], where: str) -> dict[str, Any]:
+        """A state that came from outside, as `state` gives them; nothing if it is of other aggregates.
+
+        Raises:
+            StateError: these aggregates cannot have been in it; says what is wrong.
+        """
+        if self._is_of_others(state):
+            return {}
+        own = {key.removeprefix(_PREFIX): value for key, value in state.items() if key.startswith(_PREFIX)}
+        e, where = self.embedding, f"{where}.{_PREFIX[:-1]}"
+        found = checked_arrays(e, _KEPT, own, where) | checked_arrays(self.container, _KEPT_OF_STEP, own, where)
+        if not (found["kept"].any() or found["solved"].any() or found["rank"].any()):
+            found["anew"][:] = 1  # no step has been done: nothing is chosen
+            return {f"{_PREFIX}{key}": value for key, value in found.items()}
+        for c in range(e.num_aggregates):
+            rows, places = (int(first[c + 1] - first[c]) for first in (e.first_row, e.first_place))
+            orders = (("kept", e.first_row, rows), ("solved", e.first_place, places))
+            for key, first, number in orders:
+                if not np.array_equal(np.sort(found[key][int(first[c]) : int(first[c + 1])]), np.arange(number)):
+                    raise StateError(f"{where}.{key}: of aggregate {c} it is no order of {number} numbers")
+            if found["rank"][c] > min(rows, places):
+                raise StateError(f"{where}.rank[{c}] is {found['rank'][c]}; expected 0 to {min(rows, places)}")
+        return {f"{_PREFIX}{key}": value for key, value in found.items()}
 
     def set_state(self, state: dict[str, Any]) -> bool:
         """Restore what `state` returned. Returns False if it is of other aggregates, or of none: all is chosen anew."""
+        if self._is_of_others(state):
+            self.container.anew[:] = 1
+            return False
         for holder, keys in ((self.embedding, _KEPT), (self.container, _KEPT_OF_STEP)):
             for key in keys:
-                values = state.get(f"compound_{key}")
-                if values is None or np.shape(values) != getattr(holder, key).shape:
-                    self.container.anew[:] = 1
-                    return False
-        for holder, keys in ((self.embedding, _KEPT), (self.container, _KEPT_OF_STEP)):
-            for key in keys:
-                getattr(holder, key)[:] = state[f"compound_{key}"]
+                getattr(holder, key)[:] = state[_PREFIX + key]
         return True
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from kido.attributes import FixedAttributes
 from kido.errors import ModelError
@@ -91,7 +91,7 @@ class DegreeOfFreedom(FixedAttributes):
         others = self.joint.dofs if skeleton is None else skeleton.parts.dofs
         if any(dof is not self and dof.name == value for dof in others):
             raise ModelError(f"dof {self.name!r}: name: {value!r} is already used")
-        self._name = value
+        rename(self, value)
 
     @property
     def is_cyclic(self) -> bool:
@@ -145,6 +145,11 @@ class DegreeOfFreedom(FixedAttributes):
         k = self.index
         self.joint.child.skeleton.current_state.set_commands(slice(k, k + 1), value, f"dof {self.name!r}: command")
 
+    def __copy__(self) -> NoReturn:
+        raise ModelError(
+            f"{self!r} belongs to {self.joint!r} and cannot be copied; copy the joint, or clone the skeleton"
+        )
+
     def __repr__(self) -> str:
         return f"DegreeOfFreedom({self.name!r})"
 
@@ -162,3 +167,5 @@ def own_name(dof: DegreeOfFreedom) -> str | None:
 def rename(dof: DegreeOfFreedom, name: str | None) -> None:
     """Give a coordinate a checked name, or None to follow the joint's."""
     dof._name = name
+    if dof.joint.skeleton is not None:
+        dof.joint.skeleton.parts.named.append(dof)

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -374,6 +374,9 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
     def _axes(self) -> NDArray[np.float64]:
         """Three axes and the pitch [m/rad], as the tree stores them."""
         return np.zeros(10)
+
+    def __copy__(self) -> Self:
+        return detached(self)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._name!r})"

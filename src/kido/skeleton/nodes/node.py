@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -173,6 +173,11 @@ class Node(Extension, Carrier):
         twin = copy.deepcopy(self, {id(self.body): body, id(self.body.skeleton): body.skeleton})
         twin._name = free_name(name or self._name, set(self._names_beside(body)))
         return body._add_node(twin)
+
+    def __copy__(self) -> NoReturn:
+        raise ModelError(
+            f"{self!r} belongs to its body and cannot be copied by copy.copy; copy_to() puts a copy on a body"
+        )
 
     @classmethod
     def _names_beside(cls, body: BodyNode) -> Iterable[str]:

@@ -26,6 +26,7 @@ from kido.skeleton.state.members import HELD
 from kido.skeleton.state.selections import Selections
 from kido.skeleton.state.workspace import Kept, Workspace
 from kido.tree import data_for
+from kido.turns import Turn
 
 if TYPE_CHECKING:
     from kido.skeleton.skeleton import Skeleton
@@ -83,6 +84,7 @@ class StateArrays(Selections, FixedAttributes):
         self._skins_seen = 0
         self.samples: dict[int, Any] = {}  # by thread: a state for quantities of a given one
         self._counts: Counter[str] = Counter()
+        self._turn = Turn()
         self.stamp = 0  # with a body's count of evaluations: a number that no other evaluation has
         self._seen_of_world = -1
         self._filled = -1  # version of the skeleton whose properties the arrays have
@@ -105,11 +107,14 @@ class StateArrays(Selections, FixedAttributes):
         if world is not None:
             if world.present_engine is None:
                 _ = world.engine
-            if self._seen_of_world != world.version:
-                self._seen_of_world = world.version
+            while self._seen_of_world != world.version:  # which may have been stepped by another thread meanwhile
+                version = world.version
                 self.invalidate()
+                self._seen_of_world = version
             if world.is_stepping:  # the last that is looked at: what follows is one call, which other threads wait for
                 world.turn.sole()
+                if self._seen_of_world != world.version:  # it was another thread's step, and is done
+                    return self.compiled()
         elif self.data is None:
             self.adopt(*compile_skeleton(skeleton, skeleton.own_gravity))
         skins = self.skins
@@ -130,7 +135,13 @@ class StateArrays(Selections, FixedAttributes):
     def compiled_tree(self) -> Any:
         """The tree, compiled if need be; other threads may ask for it while a world is stepped."""
         host = self.skeleton.host
-        if host is None or not host.is_stepping or self.tree is None or self._filled != self.skeleton.version:
+        if (
+            host is None
+            or host.present_engine is None
+            or self.tree is None
+            or self._filled != self.skeleton.version
+            or (self.skins and not host.is_stepping)
+        ):
             self.compiled()
         return self.tree
 
@@ -193,7 +204,7 @@ class StateArrays(Selections, FixedAttributes):
     def properties_changed(self) -> None:
         """Forget paths and choices of bodies, and what has their addresses."""
         self._forget_kept()
-        self.selections.clear()
+        self.selections = {}  # another thread's call may work with what was there
         self.samples = {}
         self.ready = self.settled = self._made = None
         self.held.tree = 0
@@ -208,8 +219,10 @@ class StateArrays(Selections, FixedAttributes):
             self.scratch = data_for(self.tree)
         skeleton = self.skeleton
         subset = self.subset(None)
-        made = self._made or Workspace(self.tree.address, data, self.scratch.address, subset, skeleton.num_bodies)
-        self._made = made
+        made = self._made
+        if made is None:
+            made = Workspace(self.tree, data, self.scratch, subset, skeleton.num_bodies, self.selections)
+            self._made = made
         if not self.has_soft:  # else each call is to look where points are
             self.ready = made
             if skeleton.current_state is self:

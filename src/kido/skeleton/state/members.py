@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kido.arrays import ReadOnlyArray, read_only_copy, settable
 from kido.jit import JIT_DISABLED, REFUSALS, Struct, inlined, integer, view
 from kido.kernels import current
-from kido.kernels.current import CHANGED, REFUSED
+from kido.kernels.current import CHANGED, OUTSIDE, REFUSED, UNCHANGED
 from kido.kernels.lazy import ensure_pose
 from kido.kernels.placement import write_pose, write_poses
 from kido.kernels.states import ensure_transforms
@@ -54,6 +54,7 @@ def number_property(name: str) -> property:
     """The property of positions, velocities, ..., of what has a `current_state`."""
     field, entry, (first, last), doc = NUMBERS[name]
     stale = " = ".join(f"stamps[{k}]" for k in range(first, last))
+    outside = f"if status == {OUTSIDE}: state.warn_of_limits()" if name == "positions" else ""
     getter = f"""
 def get_{name}(of):
     state = of.current_state
@@ -67,9 +68,10 @@ def set_{name}(of, value):
         status = SET.call(w.tree, w.held, value)
     except REFUSALS:
         status = {REFUSED}
-    if status == {CHANGED}:
+    if status >= {CHANGED}:
         stamps = state.stamps
         {stale} = object()
+        {outside}
     elif status:
         state.assign("{name}", value)
 """
@@ -138,9 +140,13 @@ def _reader(name: str, read: Any, plain: Any) -> members.Member:
     return members.Member(get_numbers)
 
 
+def _warn(of: Any) -> None:
+    of.current_state.warn_of_limits()
+
+
 def _writer(name: str, write: Any, plain: Any, first: int, last: int) -> members.Member:
     """The setter of numbers of a state that is compiled, from a vector of float64; `plain` is that for all."""
-    leave = members.otherwise(f"set_{name}", plain, 2)
+    leave, warn = members.otherwise(f"set_{name}", plain, 2), members.otherwise(f"{name}_outside", _warn, 1)
 
     def set_numbers(of, value):
         handle = members.handle_of(of)
@@ -152,9 +158,11 @@ def _writer(name: str, write: Any, plain: Any, first: int, last: int) -> members
         status = write(state.tree, state.data, members.vector_of(value))
         if status == REFUSED:
             return leave(of, value)
-        if status == CHANGED:
+        if status != UNCHANGED:
             state.clock += 1
             members.put(state.stamps, state.clock, first, last)
+        if status == OUTSIDE:
+            return warn(of)
         return members.nothing()
 
     return members.Member(set_numbers)

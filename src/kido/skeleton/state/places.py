@@ -17,15 +17,15 @@ class Places(StateArrays):
 
     def pose_of(self, index: int) -> Array:
         """World transform of a body, 4x4."""
-        w = self.settled or self.settle()
         X = empty(_POSE)
+        w = self.settled or self.settle()
         current.pose_of.call(w.tree, w.held, index, X)
         return X
 
     def velocity_of(self, index: int) -> Array:
         """[angular; linear] velocity of a body's origin, world axes."""
-        w = self.settled or self.settle()
         V = empty(_SIX)
+        w = self.settled or self.settle()
         current.velocity_of.call(w.tree, w.held, index, V)
         return V
 

@@ -14,6 +14,7 @@ import numpy as np
 from kido.attributes import FixedAttributes
 from kido.errors import KidoError, StateError
 from kido.skeleton.aspects import Carrier
+from kido.skeleton.frames.frame import Frame
 from kido.skeleton.joints.joint import Joint
 from kido.skeleton.nodes.node import FrameNode, Node
 from kido.skeleton.nodes.shape_node import ShapeNode
@@ -45,17 +46,29 @@ _SKELETON_FIELDS = {
 }
 
 
-def things(skeleton: Skeleton) -> Iterator[tuple[str, Carrier]]:
-    """All that carries aspects in a skeleton, with labels that equal skeletons have in common."""
-    yield "skeleton", skeleton
+def _carriers(skeleton: Skeleton) -> Iterator[Carrier]:
+    """All that carries aspects in a skeleton."""
+    yield skeleton
     for body in skeleton.parts.bodies:
-        yield f"body {body.name!r}", body
-        yield f"joint {body.parent_joint.name!r}", body.parent_joint
-        for node in body._nodes:
-            if isinstance(node, ShapeNode):
-                yield f"shape {node.name!r} of body {body.name!r}", node
-            else:
-                yield f"node {node.name!r}", node
+        yield body
+        yield body.parent_joint
+        yield from body._nodes
+
+
+def _label(thing: Carrier) -> str:
+    """By what a thing is known, which equal skeletons have in common."""
+    if isinstance(thing, Joint):
+        return f"joint {thing.name!r}"
+    if isinstance(thing, ShapeNode):
+        return f"shape {thing.name!r} of body {thing.body.name!r}"
+    if isinstance(thing, Node):
+        return f"node {thing.name!r}"
+    return f"body {thing.name!r}" if isinstance(thing, Frame) else "skeleton"
+
+
+def things(skeleton: Skeleton) -> Iterator[tuple[str, Carrier]]:
+    """All that carries aspects in a skeleton, with its labels."""
+    return ((_label(thing), thing) for thing in _carriers(skeleton))
 
 
 class Snapshot(FixedAttributes, ABC):
@@ -286,16 +299,45 @@ def _force_writer(skeleton: Skeleton, index: int) -> Callable[[dict[str, Any]], 
     return write
 
 
+def _stateful(skeleton: Skeleton) -> Iterator[tuple[str, Any]]:
+    """Nodes and aspects that have a state, with their labels."""
+    for thing in _carriers(skeleton):
+        if isinstance(thing, Node) and hasattr(thing, "state"):
+            yield _label(thing), thing
+        for kind, aspect in thing._carried().items():
+            if hasattr(aspect, "state"):
+                yield f"{_label(thing)}: aspect {class_name(kind)}", aspect
+
+
 def carried_states(skeleton: Skeleton) -> dict[str, Any]:
     """Copies of the states of all nodes and aspects, by label."""
-    return {label: values["state"] for label, values, _ in SavedState._read(skeleton) if "state" in values}
+    return {label: copy.deepcopy(owner.state) for label, owner in _stateful(skeleton)}
+
+
+def checked_carried_states(skeleton: Skeleton, states: Any, what: str) -> dict[str, Any]:
+    """States that came from outside, of the nodes and aspects that are there.
+
+    Raises:
+        StateError: one is not of the class that it has now.
+    """
+    if not isinstance(states, dict):
+        raise StateError(f"{what}: skeleton {skeleton.name!r}: expected states by name, got {_brief(states)}")
+    found = {}
+    for label, owner in _stateful(skeleton):
+        if label in states:
+            where, now = f"{what}: skeleton {skeleton.name!r}: {label}", owner.state
+            value = restored(states[label], now, where)
+            if dataclasses.is_dataclass(now) and type(value) is not type(now):
+                raise StateError(f"{where}: expected a state of class {type(now).__name__}, got {_brief(value)}")
+            found[label] = value
+    return found
 
 
 def put_carried_states(skeleton: Skeleton, states: dict[str, Any]) -> None:
-    """Set states of the nodes and aspects that are there."""
-    for label, values, write in SavedState._read(skeleton):
-        if "state" in values and label in states:
-            write({"state": copy.deepcopy(restored(states[label], values["state"], label))})
+    """Set states of the nodes and aspects that are there; not checked again."""
+    for label, owner in _stateful(skeleton):
+        if label in states:
+            owner.state = copy.deepcopy(states[label])
 
 
 class SavedProperties(Snapshot):

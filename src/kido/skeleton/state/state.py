@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.arrays import read_only_copy, settable
+from kido.callers import warn_user
 from kido.errors import StateError
 from kido.jit import REFUSALS
 from kido.joints import ActuatorType
 from kido.kernels import current
 from kido.math.transform import as_numbers
+from kido.skeleton.state import limits
 from kido.skeleton.state.actuation import TAKES_FORCE, TAKES_MOTION, is_prescribed, join_commands
 from kido.skeleton.state.arrays import STATE_FIELDS, Array
 from kido.skeleton.state.loads import wrench_of_row
@@ -20,6 +23,7 @@ from kido.skeleton.state.members import NUMBERS
 from kido.skeleton.state.places import Places
 from kido.skeleton.state.subsets import Dofs, indices_of
 from kido.skeleton.state.view import StateView
+from kido.turns import Turn, in_turn
 
 if TYPE_CHECKING:
     from kido.skeleton.joints.joint import Joint
@@ -71,6 +75,12 @@ class State(Places, StateView):
         """Itself."""
         return self
 
+    @property
+    def turn(self) -> Turn:
+        """Whose turn it is to change it: of the current state that of the skeleton."""
+        skeleton = self.skeleton
+        return skeleton.turn if skeleton.current_state is self else self._turn
+
     def copy(self) -> State:
         """Another state of the skeleton with the same numbers and loads."""
         d, made = self.compiled(), self.skeleton.empty_state()
@@ -89,8 +99,11 @@ class State(Places, StateView):
 
     # Numbers ---------------------------------------------------------------------------------------------
 
-    def assign(self, name: str, value: ArrayLike) -> None:
+    def assign(self, name: str, value: ArrayLike, dofs: Any = None) -> None:
         """Set positions, velocities, accelerations or forces (by name) from anything that holds numbers.
+
+        Args:
+            dofs: coordinates that the user has named, if not all.
 
         Raises:
             StateError: the wrong size, or not finite.
@@ -100,11 +113,20 @@ class State(Places, StateView):
         status = NUMBERS[name][1](w.tree, w.held, source)
         if status == current.REFUSED:
             self.raise_not_finite(name, source)
-        if status == current.CHANGED:
-            self._changed(name)
+        if status >= current.CHANGED:
+            self._changed(name, status, dofs)
 
-    def _changed(self, name: str) -> None:
+    def _changed(self, name: str, status: int, dofs: Any) -> None:
         self.renew(*NUMBERS[name][2])
+        if status == current.OUTSIDE:
+            self.warn_of_limits(dofs)
+
+    def warn_of_limits(self, dofs: Any = None) -> None:
+        """Warn a user who has set positions, of some coordinates or all, that are beyond limits."""
+        found = limits.outside(self.tree, self.data.q, slice(None) if dofs is None else dofs)
+        if len(found):
+            what = partial(limits.outside_text, self.skeleton, self.data.q, found)
+            warn_user("limits", what, ("kido.skeleton", "kido.jit.members"))
 
     def read(self, field: str) -> Array:
         """A field of the data (a copy)."""
@@ -125,8 +147,8 @@ class State(Places, StateView):
             status = current.set_number.call(w.tree, w.held, STATE_FIELDS.index(field), k, value)
         except REFUSALS:
             status = current.REFUSED
-        if status == current.CHANGED:
-            self._changed(_NAME[field])
+        if status >= current.CHANGED:
+            self._changed(_NAME[field], status, slice(k, k + 1))
         elif status == current.REFUSED:
             self.set_part(field, slice(k, k + 1), value, what)
 
@@ -134,7 +156,7 @@ class State(Places, StateView):
         """Set some coordinates' numbers in a field of the data."""
         whole = self.read(field)
         whole[part] = numbers_of(value, part.stop - part.start, what)
-        self.assign(_NAME[field], whole)
+        self.assign(_NAME[field], whole, part)
 
     def joint_slice(self, joint: Joint) -> slice:
         """Where a joint's coordinates are."""
@@ -216,7 +238,7 @@ class State(Places, StateView):
             )
         whole = self.read(field)
         whole[k] = given
-        self.assign(name, whole)
+        self.assign(name, whole, k)
 
     # Commands --------------------------------------------------------------------------------------------
 
@@ -240,6 +262,7 @@ class State(Places, StateView):
         vector = self.finite(value, "commands")
         self.set_commands(slice(0, len(vector)), vector, f"skeleton {self.name!r}: commands")
 
+    @in_turn
     def set_commands(self, part: slice, value: ArrayLike, what: str) -> None:
         """Set commands of some coordinates; errors as of `commands`, which begin with `what`."""
         source = numbers_of(value, part.stop - part.start, what)
@@ -259,6 +282,7 @@ class State(Places, StateView):
         d.command[part][motion] = source[motion]
         self.loads_changed()
 
+    @in_turn
     def clear_commands(self, dofs: list[int]) -> None:
         """Set commands and forces of coordinates to zero; positions asked for to those that there are."""
         d = self.compiled()
@@ -272,12 +296,14 @@ class State(Places, StateView):
 
     # External forces -------------------------------------------------------------------------------------
 
+    @in_turn
     def add_external(self, index: int, row: Array) -> None:
         """Add a row of `kido.kernels.external` to the forces on a body, in its axes."""
         self.compiled()
         self.applied[index] = self.applied.get(index, np.zeros(24)) + row
         self._load_changed(index)
 
+    @in_turn
     def clear_external(self, index: int) -> None:
         """Remove the external forces from a body."""
         self.compiled()
@@ -288,6 +314,7 @@ class State(Places, StateView):
         self.loads_changed()
         self.write_external(int(self.links.of_body[index]))
 
+    @in_turn
     def set_external(self, rows: dict[int, Array]) -> None:
         """Put external forces in place of those that there are, by index of the body."""
         self.compiled()
@@ -297,6 +324,7 @@ class State(Places, StateView):
         for link in touched:
             self.write_external(link)
 
+    @in_turn
     def clear_external_forces(self) -> None:
         """Remove all external forces from all bodies."""
         d = self.compiled()

@@ -24,6 +24,7 @@ class Workspace:
     """
 
     __slots__ = (
+        "alive",
         "all_bodies",
         "by_column",
         "carriers",
@@ -51,10 +52,9 @@ class Workspace:
         "udot",
     )
 
-    def __init__(self, tree: int, state: Struct, data: int, all_bodies: int, bodies: int):
-        self.tree = tree
-        self.held = state.address
-        self.data = data
+    def __init__(self, tree: Struct, state: Struct, data: Struct, all_bodies: int, bodies: int, selections: Any):
+        self.tree, self.held, self.data = tree.address, state.address, data.address
+        self.alive = tree, state, data, selections  # as long as a call knows their addresses by this
         self.q, self.u, self.udot, self.tau = state.q, state.u, state.udot, state.tau
         dofs = len(self.q)
         self.all_bodies = all_bodies  # inertias of all bodies by link
