@@ -131,7 +131,7 @@ from kido.constraints.joint_constraints import WeldJointConstraint as WeldJointC
 from kido.ik.hierarchy import WholeBodyIK as WholeBodyIK
 from kido.simulation.world import World as World
 from kido.skeleton.frames.kinds import WorldFrame as WorldFrame
-from kido.simulation.world_state import WorldSnapshot as WorldSnapshot
+from kido.simulation.world_snapshot import WorldSnapshot as WorldSnapshot
 from kido.io.files import load as load
 from kido.io.files import load_skeleton as load_skeleton
 from kido.io.files import load_world as load_world
