@@ -203,7 +203,7 @@ class Surface:
 
     @property
     def is_simple(self) -> bool:
-        """Whether contacts have its friction and restitution alone, the same in all directions, by the default rules."""
+        """Whether contacts have its friction and restitution alone, the same in all directions, by default rules."""
         return all(getattr(self, f.name) == f.default for f in fields(self) if f.name not in _SIMPLE)
 
     @property
