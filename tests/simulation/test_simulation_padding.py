@@ -15,12 +15,13 @@ import kido
 from kido.collision import CollisionOption
 from kido.errors import ArgumentError, ModelError
 from kido.recording.world_description import world_from_dict, world_to_dict
+from kido.shapes import convex_hull
 from scenes import G, fixed, free, place, pose, velocity, world
 
 EXACT = 1e-9  # [m] of single evaluations
 RESTING = 1e-6  # [m] what is at rest lies off by the trace of softness that contacts have
 _points = np.random.default_rng(3).normal(size=(20, 3)) * [0.2, 0.3, 0.25]
-_hull = kido.shapes.convex_hull(_points)
+_hull = convex_hull(_points)
 OTHERS = {
     "plane": kido.Plane(),
     "sphere": kido.Sphere(0.3),

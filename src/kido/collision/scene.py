@@ -23,7 +23,7 @@ from kido.collision.options import (
 )
 from kido.errors import ModelError, ShapeError, StateError
 from kido.reprs import brief
-from kido.shapes import Plane, Shape, Sphere
+from kido.shapes import Heightmap, Plane, Shape, Sphere
 
 __all__ = ["Scene"]
 
@@ -381,6 +381,8 @@ def _pair(shape_a: Shape, X_WA: Any, shape_b: Shape, X_WB: Any, margin: float) -
     _check_shapes(shape_a, shape_b)
     if isinstance(shape_a, Plane) and isinstance(shape_b, Plane):
         raise ShapeError("collide: both shapes are planes, which have no contacts with each other")
+    if isinstance(shape_a, Heightmap) and isinstance(shape_b, Heightmap):
+        raise ShapeError("collide: both shapes are height maps, which have no contacts with each other")
     rotation, position = np.zeros((2, 9)), np.zeros((2, 3))
     for k, (name, pose) in enumerate((("X_WA", X_WA), ("X_WB", X_WB))):
         X = _checked_pose(name, pose)

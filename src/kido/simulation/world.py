@@ -44,6 +44,7 @@ from kido.simulation.options import (
 from kido.simulation.outrun import WATCH, warn_of_outrun
 from kido.simulation.report import StepReport
 from kido.simulation.sleeping import Sleepers
+from kido.simulation.untested_pairs import warn_of_untested_pairs
 from kido.simulation.world_snapshot import Start, WorldSnapshot, check_fits, put_back, snapshot_of
 from kido.simulation.world_state import set_report, set_state, set_warm_state, state_of, warm_state
 from kido.simulation.world_struct import REPORT
@@ -757,6 +758,7 @@ class World(WorldOptions, Carrier):
         self._changes.clear()
         self.version += 1
         engine.adopted()
+        warn_of_untested_pairs(engine)
         if self._kept is not None:
             set_warm_state(engine, self._kept)
             self._kept = None
