@@ -88,6 +88,10 @@ class Function(FixedAttributes, ABC):
         """
         return None
 
+    def restored(self, x: Array) -> Array | None:
+        """A point near x at which a constraint holds, if it knows how to find one by itself; None: follow directions."""
+        return None
+
     def clone(self) -> Self:
         """An independent copy."""
         return copy.deepcopy(self)
