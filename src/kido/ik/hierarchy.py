@@ -22,6 +22,7 @@ from kido.ik.model import carrier_of
 from kido.ik.priority import null_spaces, prioritized_change
 from kido.ik.problem import TaskConstraint, joint_limits
 from kido.ik.result import IkResult
+from kido.ik.twins import twins
 from kido.optimization import Evaluator, GradientDescentSolver, Outcome, Reason
 from kido.skeleton import Skeleton
 
@@ -161,8 +162,8 @@ class HierarchicalIK(InverseKinematicsBase):
             )
         if not isinstance(skeleton, Skeleton):
             raise ModelError(f"{name}: expected a skeleton, got {skeleton!r}")
+        self._skeleton = skeleton  # before the objectives, which may refer to it: so it is copied
         super().__init__(PrioritizedSolver())
-        self._skeleton = skeleton
 
     @property
     def modules(self) -> tuple[InverseKinematics, ...]:
@@ -228,7 +229,7 @@ class HierarchicalIK(InverseKinematicsBase):
         return None
 
     def restored(self, x: Array) -> Array | None:
-        quick = compiled_solver(self, 100)
+        quick = compiled_solver(self, 100) if getattr(self.solver, "compiled", True) else None
         if quick is None:
             return None
         quick.nudges = quick.restarts = 0
@@ -248,7 +249,7 @@ class HierarchicalIK(InverseKinematicsBase):
         new = self._skeleton if skeleton is None else skeleton
         if not isinstance(new, Skeleton):
             raise ModelError(f"{self!r}: clone: expected a skeleton, got {new!r}")
-        memo: dict[int, Any] = {id(self._skeleton): new}
+        memo = twins(self._skeleton, new)
         for ik in self.modules:
             memo[id(ik)] = self._twin_of(ik, new)
         return copy.deepcopy(self, memo)

@@ -88,8 +88,8 @@ class InverseKinematics(InverseKinematicsBase, Module, Aspect):
         Aspect.__init__(self)
         if not isinstance(node, JacobianNode):
             raise ModelError(f"inverse kinematics: node: expected a body or a node on one, got {node!r}")
+        self._node = node  # before the objectives, which may refer to its skeleton: so it is copied
         InverseKinematicsBase.__init__(self, _default_solver())
-        self._node = node
         self._choice: Any = chosen_dofs(dofs, carrier_of(node)[0])
         self._known: tuple[Coupling, NDArray[np.int64]] | None = None
         self._search: dict[int, tuple[Any, IkSolver | None, Any]] = {}  # by attempts
@@ -341,11 +341,7 @@ class InverseKinematics(InverseKinematicsBase, Module, Aspect):
         known = self._search.get(attempts)
         if known is None or known[0] != key:
             task = self._error_method.as_task() if len(self.dof_indices) else None
-            made = (
-                None
-                if task is None
-                else IkSolver(task, self.dof_indices, skeleton=self.skeleton, attempts=attempts)
-            )
+            made = None if task is None else IkSolver(task, self.dof_indices, skeleton=self.skeleton, attempts=attempts)
             # What is known by its address in the key is kept alive.
             kept = list(vars(self._error_method).values()), self._error_method, self._node, self._target
             self._search[attempts] = known = key, made, kept

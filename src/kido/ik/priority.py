@@ -5,8 +5,8 @@ Tasks of a level share what the levels above leave: their changes lie in the nul
     g_l = g_(l-1) + N_(l-1) (J_l N_(l-1))^# (e_l - J_l g_(l-1)),   N_l = N_(l-1) - (J_l N_(l-1))^+ (J_l N_(l-1))
 
 where # is the inverse that the tasks' gradient methods make, and + the undamped one: whatever is done below, the levels
-above are not disturbed, to first order. With weights W the change of a task is W N_W (J W N_W)^# (e - J g), N_W the null
-space of all Jacobians above times W: the smallest |W^-1 g|, and what has no weight does not move.
+above are not disturbed, to first order. With weights W the change of a task is W N_W (J W N_W)^# (e - J g), N_W the
+null space of all Jacobians above times W: the smallest |W^-1 g|, and what has no weight does not move.
 
 Sources: Siciliano and Slotine, "A general framework for managing multiple tasks in highly redundant robotic systems"
 (1991), eqs. 8-11; Baerlocher and Boulic, "An inverse kinematics architecture enforcing an arbitrary number of strict

@@ -129,9 +129,10 @@ class TaskConstraint(LeastSquares):
             return -prioritized_change(tasks, low, high)
 
     def restored(self, x: Array) -> Array | None:
-        """Positions (n,) near x that satisfy the tasks, found in compiled code; None: parts are not built-in, or none."""
-        problem = self.owner.problem
-        return None if not isinstance(problem, IkProblem) or problem.has_own_bounds else self.owner.restored(x)
+        """The owner's, beside an objective and where bounds are the joint limits."""
+        owner, problem = self.owner, self.owner.problem
+        usual = isinstance(problem, IkProblem) and not problem.has_own_bounds
+        return owner.restored(x) if usual and owner.has_objective() else None
 
     def sizes(self, x: Array) -> tuple[list[float], list[float]]:
         """Tolerance and largest component of the errors of each level at x."""
