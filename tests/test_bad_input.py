@@ -147,7 +147,10 @@ def test_flags_take_nothing_but_true_and_false() -> None:
 
 
 def test_an_option_that_shapes_do_not_have_is_named() -> None:
-    with pytest.raises(kido.ModelError, match="shape 'box' has no option 'colour'; it has visual, collision, color"):
+    with pytest.raises(
+        kido.ArgumentError,
+        match=r"unexpected argument 'colour'; did you mean color.* it takes .*visual, collision, color",
+    ):
         skeleton().bodies[0].add_shape(kido.Box((1, 1, 1)), name="box", colour=(1, 0, 0))
 
 

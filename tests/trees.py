@@ -226,7 +226,7 @@ def along(X0: np.ndarray, V, Vdot) -> Series:
 
 def pose(rotation_vector=(0.0, 0.0, 0.0), translation=(0.0, 0.0, 0.0)) -> np.ndarray:
     X = np.eye(4)
-    X[:3, :3] = Rotation.from_rotvec(np.asarray(rotation_vector, float)).as_matrix()
+    X[:3, :3] = Rotation.from_rotvec(np.array(rotation_vector, float)).as_matrix()
     X[:3, 3] = translation
     return X
 

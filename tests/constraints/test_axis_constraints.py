@@ -139,7 +139,7 @@ def test_numbers_that_are_none_are_refused():
             kido.AngleConstraint(None, body, **options)
     with pytest.raises(kido.ModelError, match="pitch"):
         kido.ScrewJointConstraint(None, body, pitch=np.inf)
-    assert world.constraints == []
+    assert list(world.constraints) == []
 
 
 def test_descriptions_hold_them():

@@ -354,8 +354,8 @@ def test_contradicting_limits_are_named() -> None:
     assert not result and "contradict" in result.reason
     body.solver = PrioritizedSolver()
     for wrong in ({"nudges": -1}, {"restarts": 0.5}, {"duration": 0.0}, {"avoid": 3}, {"half_spaces": [1]}):
-        body.solver = DifferentialSolver(**wrong)
         with pytest.raises(ModelError, match=next(iter(wrong))):
+            body.solver = DifferentialSolver(**wrong)
             body.find_solution()
 
 

@@ -130,7 +130,7 @@ def test_missing_meshes():
         sdf.read(shape(mesh))
     skeleton = sdf.read(shape(mesh), missing_meshes="skip").skeleton(0)
     assert any("y.stl' is left out" in text for text in skeleton.warnings)
-    assert sdf.read(shape(mesh), collisions=False).skeleton(0).body(0).shapes == []
+    assert list(sdf.read(shape(mesh), collisions=False).skeleton(0).body(0).shapes) == []
 
 
 def test_includes_in_a_circle(tmp_path):

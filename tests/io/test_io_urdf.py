@@ -167,7 +167,7 @@ def test_switching_shapes_off() -> None:
         '<collision><geometry><sphere radius="1"/></geometry></collision></link>'
     )
     assert [node.name for node in urdf.read(text, visuals=False).body("a").shapes] == ["collision_0"]
-    assert urdf.read(text, visuals=False, collisions=False).body("a").shapes == []
+    assert list(urdf.read(text, visuals=False, collisions=False).body("a").shapes) == []
     skipped = urdf.read(text, missing_meshes="skip")
     assert [node.name for node in skipped.body("a").shapes] == ["collision_0"]
     assert "mesh 'no.stl' is left out" in skipped.warnings[0]

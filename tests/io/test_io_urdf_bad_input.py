@@ -284,7 +284,7 @@ def test_load_refuses_what_it_does_not_know(tmp_path) -> None:
         kido.load(path)
     path.write_text(robot(A))
     assert kido.load(path).num_bodies == 1
-    with pytest.raises(KidoError, match=r"\.urdf files have no option 'visual'; expected one of package_dirs, base"):
+    with pytest.raises(KidoError, match=r"argument 'visual'; did you mean visuals.*it takes package_dirs, base"):
         kido.load(path, visual=False)
     with pytest.raises(FileFormatError, match="no such file"):
         kido.load(tmp_path / "none.xyz")

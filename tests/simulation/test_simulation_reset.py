@@ -78,7 +78,7 @@ def test_what_sleeps_is_awake_and_totals_are_new() -> None:
     assert world.totals.contacts > 0
     world.reset()
     assert not any(s.is_asleep for s in world.skeletons)
-    assert world.totals.contacts == 0 and world.contact_events == []
+    assert world.totals.contacts == 0 and list(world.contact_events) == []
     world.step(500)
     assert any(event.kind is kido.ContactEventKind.BEGIN for event in world.contact_events)
 

@@ -333,7 +333,7 @@ def test_moves_to_another_skeleton_with_its_points() -> None:
     np.testing.assert_array_equal(body.displacements, before)
     world.add_skeleton(other)
     world.step(10)
-    assert other.soft_bodies == [body] and np.abs(body.displacements - before).max() > 1e-4
+    assert list(other.soft_bodies) == [body] and np.abs(body.displacements - before).max() > 1e-4
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,7 @@ def test_what_is_followed_is_checked_when_a_world_takes_the_skeleton() -> None:
         world = kido.World()
         with pytest.raises(error, match=match):
             world.add_skeleton(s)
-        assert world.skeletons == []
+        assert list(world.skeletons) == []
 
     refused(kido.NameLookupError, r"that 'j1' mimics.*'elbow'; expected one of: j0, j1", j1=kido.Mimic("elbow"))
     refused(kido.ModelError, "joint 'j1': mimic: it mimics itself", j1=kido.Mimic("j1"))

@@ -37,7 +37,7 @@ def make() -> kido.Skeleton:
 def test_anything_carries_at_most_one_aspect_of_a_class() -> None:
     world = kido.World()
     for carrier in (*carriers(make()), world):
-        assert carrier.get(OccupancyGrid) is None and not carrier.has(OccupancyGrid) and carrier.aspects == []
+        assert carrier.get(OccupancyGrid) is None and not carrier.has(OccupancyGrid) and list(carrier.aspects) == []
         grid = carrier.create(OccupancyGrid, np.eye(3), size=0.2)
         assert carrier.get(OccupancyGrid) is grid and grid.size == 0.2
         with pytest.raises(kido.ModelError, match="OccupancyGrid already"):
@@ -45,7 +45,7 @@ def test_anything_carries_at_most_one_aspect_of_a_class() -> None:
         other = carrier.set(OccupancyGrid(np.eye(2)))
         warm = carrier.create(Temperature)
         assert warm.state.kelvin == 293.15 and warm.carrier is carrier
-        assert carrier.aspects == [other, warm]
+        assert list(carrier.aspects) == [other, warm]
         assert carrier.erase(OccupancyGrid) is other and not carrier.has(OccupancyGrid)
         with pytest.raises(kido.NameLookupError, match=r"OccupancyGrid.*Temperature"):
             carrier.erase(OccupancyGrid)

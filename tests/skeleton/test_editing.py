@@ -116,7 +116,7 @@ def test_split_and_attached_again_is_the_original() -> None:
     parent = body.parent
     part = body.split("part")
     assert part.num_bodies + skeleton.num_bodies == twin.num_bodies
-    assert part.root_bodies == [body] and body.skeleton is part and body.name == part.bodies[0].name
+    assert list(part.root_bodies) == [body] and body.skeleton is part and body.name == part.bodies[0].name
     np.testing.assert_array_equal(part.gravity, skeleton.gravity)
     joint, frame = body.parent_joint, body.parent_joint._transform_from_parent
     body.move_to(parent)
@@ -162,7 +162,7 @@ def test_everything_travels() -> None:
     np.testing.assert_allclose(body.external_wrench, wrench, atol=1e-12)
     np.testing.assert_array_equal(skeleton.bodies[1].external_wrench[:3], (3, 2, 1))
     np.testing.assert_array_equal(other.bodies[1].external_wrench[3:], (0, 0, 7))
-    assert body.shapes == [shape] and shape.body is body
+    assert list(body.shapes) == [shape] and shape.body is body
     assert body.get(Note) == Note("hello")
     copied = body.copy_to(other)
     assert copied.get(Note) == Note("hello") and copied.get(Note) is not body.get(Note)

@@ -133,7 +133,7 @@ def test_closing_a_loop(joint: type[kido.Joint]) -> None:
     before, momentum, energy = poses(skeleton), skeleton.momentum, skeleton.kinetic_energy
     above = body.parent_joint
     found = body.attach(other, joint, as_loop=True)
-    assert skeleton.loops == [found.loop] and found.loop.joint is found.joint and body.parent_joint is above
+    assert list(skeleton.loops) == [found.loop] and found.loop.joint is found.joint and body.parent_joint is above
     assert difference(poses(skeleton), before) < 1e-14
     assert relative_error(skeleton.momentum, momentum) < 1e-9
     assert found.energy_lost == pytest.approx(energy - skeleton.kinetic_energy) and found.energy_lost > 0
@@ -231,12 +231,12 @@ def test_what_is_refused() -> None:
         (lambda: leaf.attach(leaf, as_loop=True), "to itself"),
         (lambda: leaf.attach(other.bodies[0], as_loop=True), "not part of skeleton"),
         (lambda: leaf.attach(base, kido.FreeJoint, as_loop=True), "closes no loop"),
-        (lambda: leaf.attach(base, kido.WeldJoint, as_loop=True, axis=(1, 0, 0)), "no property 'axis'"),
+        (lambda: leaf.attach(base, kido.WeldJoint, as_loop=True, axis=(1, 0, 0)), "unexpected argument 'axis'"),
         (lambda: leaf.attach("base"), "expected a body or a skeleton"),
         (lambda: leaf.attach(base, 5), "expected a joint"),
         (lambda: leaf.attach(base, as_loop=2), "as_loop"),
         (lambda: leaf.attach(base, base.parent_joint, as_loop=True), "already moves"),
     ):
-        with pytest.raises(ModelError, match=message):
+        with pytest.raises((ModelError, kido.ArgumentError), match=message):
             call()
     assert difference(motion(skeleton), before) == 0.0 and not skeleton.loops

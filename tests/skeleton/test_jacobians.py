@@ -284,7 +284,7 @@ def test_without_coordinates() -> None:
     assert skeleton.jacobian(1).shape == (6, 0)
     assert skeleton.jacobian_spatial_derivative(1).shape == (6, 0)
     assert skeleton.relative_jacobian(1, 0).shape == (6, 0)
-    assert skeleton.bodies[1].dependent_dofs == []
+    assert list(skeleton.bodies[1].dependent_dofs) == []
     assert kido.quantities.jacobian(skeleton, [], 0).shape == (6, 0)
 
 

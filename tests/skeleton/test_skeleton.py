@@ -45,8 +45,10 @@ def test_bodies_joints_and_coordinates_in_order() -> None:
     assert skeleton.num_dofs == 9 and skeleton.num_bodies == 4
     upper, lower, hand, other = skeleton.bodies
     assert [b.index for b in skeleton.bodies] == [0, 1, 2, 3]
-    assert skeleton.root_bodies == [upper, other]
-    assert lower.parent is upper and upper.parent is None and hand.children == [] and upper.children == [lower]
+    assert list(skeleton.root_bodies) == [upper, other]
+    assert (
+        lower.parent is upper and upper.parent is None and list(hand.children) == [] and list(upper.children) == [lower]
+    )
     assert lower.parent_joint.child is lower and lower.parent_joint.parent is upper
     assert isinstance(other.parent_joint, kido.FreeJoint)
     assert upper.skeleton is skeleton
@@ -165,7 +167,7 @@ def test_mistakes_in_properties_change_nothing() -> None:
     ):  # fmt: skip
         refused(kido.ModelError, act, message)
     assert joint.damping.tolist() == [2, 2] and joint.position_upper_limit.tolist() == [1, 1]
-    with pytest.raises(kido.ModelError, match=r"joint 'u' has no property 'dampnig'; it has position_lower_limit, "):
+    with pytest.raises(kido.ArgumentError, match="unexpected argument 'dampnig'; did you mean damping"):
         kido.UniversalJoint("u", dampnig=1)
     with pytest.raises(kido.ModelError, match=r"joint 'u': expected 2 dof_names, got 1: \['a'\]"):
         kido.UniversalJoint("u", dof_names=["a"])
@@ -264,7 +266,7 @@ def test_shapes_of_a_body() -> None:
     hand = skeleton.body("hand")
     ball = hand.add_shape(kido.Sphere(0.1), [0, 0, 1], name="ball", color=(1, 0, 0), friction=0.5)
     box = hand.add_shape(kido.Box((1, 1, 1)))
-    assert hand.shapes == [ball, box] and hand.shape("ball") is ball is hand.shape(0)
+    assert list(hand.shapes) == [ball, box] and hand.shape("ball") is ball is hand.shape(0)
     assert box.name == "hand_shape_1" and ball.color == (1.0, 0.0, 0.0)
     np.testing.assert_allclose(ball.world_transform[:3, 3], [0, 0, 1])
     for act, message in (
@@ -280,9 +282,9 @@ def test_shapes_of_a_body() -> None:
          "shape 'hand_shape_2': color: expected 3 or 4 numbers from 0 to 1, got 'red'"),
     ):  # fmt: skip
         refused(kido.ModelError, act, message)
-        assert hand.shapes == [ball, box]
+        assert list(hand.shapes) == [ball, box]
     hand.remove_shape(ball)
-    assert hand.shapes == [box]
+    assert list(hand.shapes) == [box]
     with pytest.raises(kido.NameLookupError, match="no shape of body 'hand' 'ball'; expected one of: hand_shape_1"):
         hand.remove_shape(ball)
 
@@ -384,7 +386,7 @@ def test_copies_of_a_chain_of_a_thousand_bodies() -> None:
     for twin in (chain.clone(), pickle.loads(pickle.dumps(chain)), tip.skeleton):
         assert [b.parent and b.parent.name for b in twin.bodies] == [b.parent and b.parent.name for b in chain.bodies]
         assert all(child.parent is b for b in twin.bodies for child in b.children)
-        assert twin.body(5).children == [twin.body(6)] and twin.body(999).children == []
+        assert list(twin.body(5).children) == [twin.body(6)] and list(twin.body(999).children) == []
         assert np.array_equal(twin.world_transforms, chain.world_transforms)
     assert tip is tip.skeleton.body(999)
 

@@ -250,6 +250,25 @@ def test_start_runs_in_a_thread_and_close_ends_it():
     assert not any(t.name == "kido-viewer" and t.is_alive() for t in threading.enumerate())
 
 
+def test_an_error_in_the_thread_is_told_in_the_page_which_lives_on(capsys):
+    failing = True
+
+    def control(world):
+        if failing:
+            raise ValueError("no gains")
+
+    with Viewer(boxes(1), 0) as viewer:
+        viewer.model.add_step_callback(control)
+        viewer.start()
+        wait_until(lambda: viewer.paused, "the error pauses the world")
+        assert texts_of(viewer) == [("ValueError: no gains", "bottom")]
+        assert "no gains" in capsys.readouterr().err
+        failing = False
+        viewer.post(viewer.resume)
+        wait_until(lambda: viewer.model.time > 0.05, "the world moves")
+        assert texts_of(viewer) == []
+
+
 def test_a_skeleton_has_no_simulation(arm_viewer):
     for call in (arm_viewer.pause, arm_viewer.step, arm_viewer.reset, lambda: arm_viewer.set_speed(1.0)):
         with pytest.raises(ViewerError, match="needs a World; this viewer shows the skeleton 'arm'"):

@@ -227,12 +227,8 @@ class Worker:
     def run(self, job: Job) -> None:
         """Take samples until there are no more."""
         world = self.world
-        with world.turn.used("stepped"):
-            try:
-                world.is_stepping = True
-                self._take_all(job)
-            finally:
-                world.is_stepping = False
+        with world.turn.used("stepped"), world.in_compiled_code():
+            self._take_all(job)
 
     def _take_all(self, job: Job) -> None:
         while (sample := job.take()) >= 0:

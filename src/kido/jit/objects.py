@@ -125,8 +125,8 @@ def copier(of):
                     with cgutils.for_range(builder, builder.zext(rank, _I64)) as loop:
                         length = builder.load(builder.gep(shape, [loop.index]))
                         builder.store(builder.mul(builder.load(size), length), size)
-                    ends = (builder.inttoptr(word(a, DATA), ir.IntType(8).as_pointer()) for a in (made, value))
-                    cgutils.raw_memcpy(builder, *ends, builder.load(size), 1)
+                    to, start = (builder.inttoptr(word(a, DATA), ir.IntType(8).as_pointer()) for a in (made, value))
+                    cgutils.raw_memcpy(builder, to, start, builder.load(size), 1)
                     _fix(builder, made, of)
                 builder.store(builder.ptrtoint(made, _I64), result)
                 api.decref(value)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import time as clock
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from operator import attrgetter
 from typing import Any, Self, TypeVar
 
@@ -716,6 +717,15 @@ class World(WorldOptions, Carrier):
     def is_stepping(self) -> bool:
         """Whether its arrays are in the hands of compiled code."""
         return self._is_stepping
+
+    @contextmanager
+    def in_compiled_code(self) -> Iterator[None]:
+        """Meanwhile other threads find its arrays in the hands of compiled code."""
+        self._is_stepping = True
+        try:
+            yield
+        finally:
+            self._is_stepping = False
 
     @property
     def engine(self) -> Engine:

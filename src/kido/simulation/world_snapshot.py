@@ -8,6 +8,7 @@ import json
 import lzma
 import zipfile
 import zlib
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,7 +36,7 @@ _DAMAGES = (
 )
 
 
-def structure_of(skeletons: list[Skeleton]) -> list[dict[str, Any]]:
+def structure_of(skeletons: Sequence[Skeleton]) -> list[dict[str, Any]]:
     """Names of skeletons, bodies, joints and colliding shapes with their kinds: what a snapshot must agree with."""
     return [
         {
@@ -158,7 +159,7 @@ def snapshot_of(world: Owner) -> WorldSnapshot:
     return made
 
 
-def check_fits(snapshot: WorldSnapshot, skeletons: list[Skeleton], what: str) -> None:
+def check_fits(snapshot: WorldSnapshot, skeletons: Sequence[Skeleton], what: str) -> None:
     """Raise StateError unless a snapshot is of a world of these skeletons, by its names; numbers are not looked at."""
     _check_type(snapshot, what)
     try:

@@ -203,4 +203,4 @@ def _rpy(rotation_vector: np.ndarray) -> np.ndarray:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # gimbal lock: one of the solutions will do
-        return np.array(scipy.spatial.transform.Rotation.from_rotvec(rotation_vector).as_euler("ZYX")[::-1])
+        return np.array(scipy.spatial.transform.Rotation.from_rotvec(np.array(rotation_vector)).as_euler("ZYX")[::-1])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import textwrap
 import threading
 import time
+import traceback
 import webbrowser
 from collections.abc import Callable
 from typing import Any
@@ -28,6 +30,7 @@ from kido.viewer.pushing import Pacer, Push, Pusher
 from kido.viewer.scene import SceneView
 from kido.viewer.server import ViewerError
 from kido.viewer.targets import Target
+from kido.viewer.webpage import Text
 
 STATUS_PERIOD = 0.2
 """Seconds between two updates of the status line."""
@@ -109,6 +112,7 @@ class Viewer(Controls, Cameras):
             dot_color=palette.PUSH,
         )
         self.greet_pages()
+        self._failure: Text | None = None  # that says what ended a step
         gui = self.server.gui
         self._simulation: SimulationPanel | None = None
         self._push_panel: PushPanel | None = None
@@ -178,8 +182,23 @@ class Viewer(Controls, Cameras):
         """Run in a thread of its own, as in a notebook; the model must then not be touched elsewhere."""
         self.check_open()
         if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(target=self.run, name="kido-viewer", daemon=True)
+            self._thread = threading.Thread(target=self._run_alone, name="kido-viewer", daemon=True)
             self._thread.start()
+
+    def _run_alone(self) -> None:
+        """`run` in a thread of its own: an error pauses the world and is told in the page, which lives on."""
+        while not self.closed:
+            try:
+                self.run()
+            except Exception as error:
+                if self.closed:
+                    return
+                traceback.print_exc()
+                text = textwrap.fill(f"{type(error).__name__}: {error}"[:600], 80)
+                self._failure = self.add_text(text, "bottom", color=[c / 255.0 for c in palette.MISSED])
+                if self.paused or not self.is_world:  # to show it is what fails
+                    return
+                self.pause()
 
     def spin(self, max_steps: int | None = None) -> int:
         """One frame: do what people asked for, simulate what is due, show the result.
@@ -286,6 +305,8 @@ class Viewer(Controls, Cameras):
         """Let the simulated time go on."""
         self.check_world("Running")
         self.paused = False
+        if self._failure is not None:
+            self._failure.remove()
         self._refresh_panels()
 
     def _refresh_panels(self) -> None:

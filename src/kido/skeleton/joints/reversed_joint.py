@@ -162,7 +162,7 @@ def reversal(joint: Joint) -> Reversal:
 
 
 def _pose(q: Array, free: bool) -> tuple[Array, Array]:
-    return scipy.spatial.transform.Rotation.from_rotvec(q[:3]).as_matrix(), q[3:] if free else np.zeros(3)
+    return scipy.spatial.transform.Rotation.from_rotvec(np.array(q[:3])).as_matrix(), q[3:] if free else np.zeros(3)
 
 
 def _reversed_rotation(joint: Joint) -> Reversal:

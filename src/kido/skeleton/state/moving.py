@@ -39,7 +39,7 @@ def move_to(skeleton: Skeleton, positions: ArrayLike, duration: float | None) ->
     seconds = number_or_nan(duration)
     if not 0.0 < seconds < np.inf:
         raise ModelError(f"{what}: duration: expected a positive number [s], got {duration!r}")
-    goal, now = skeleton.current_state.finite(positions, "move_to"), skeleton.positions
+    goal, now = skeleton.current_state.finite(positions, "move_to"), skeleton.positions.copy()
     moves = skeleton.position_differences(goal, now)
     for joint in skeleton.joints:
         if joint.kind == JointKind.FREE:  # straight on, and not along a screw
