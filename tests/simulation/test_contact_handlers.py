@@ -357,7 +357,7 @@ def test_the_rest_refuses(make):
 
 def test_unknown_properties_are_named():
     _, box = sliding()
-    with pytest.raises(kido.ModelError, match=r"has no 'grip'; it has friction, secondary_friction"):
+    with pytest.raises(kido.ArgumentError, match="unexpected argument 'grip'; it takes friction, secondary_friction"):
         box.bodies[0].shapes[0].set_surface(grip=1.0)
     with pytest.raises(kido.ModelError, match=r"expected a kido.Surface, got 0.5"):
         box.bodies[0].shapes[0].surface = 0.5

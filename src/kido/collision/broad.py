@@ -121,7 +121,7 @@ def sweep_planes(c, count):
         if shape_type[p] != PLANE:
             continue
         n0, n1, n2 = rotation[p, 2], rotation[p, 5], rotation[p, 8]
-        limit = n0 * position[p, 0] + n1 * position[p, 1] + n2 * position[p, 2] + 0.5 * c.margin
+        limit = n0 * position[p, 0] + n1 * position[p, 1] + n2 * position[p, 2] + 0.5 * c.margin + c.shape_padding[p]
         for s in range(n):
             if shape_type[s] != PLANE:
                 # Twice the height of the box's lowest corner.

@@ -26,6 +26,7 @@ class Collider(NamedTuple):
         category: bits that say what the shape is.
         mask: bits of the categories that it collides with.
         continuous: swept along its motion where that is large.
+        padding: how far its surface lies outside of its geometry [m].
     """
 
     shape: Shape | SkinPoint | SkinFace
@@ -36,6 +37,7 @@ class Collider(NamedTuple):
     category: int = -1
     mask: int = -1
     continuous: bool = False
+    padding: float = 0.0
 
 
 def alike(some: list[Collider], others: list[Collider]) -> bool:
@@ -63,6 +65,7 @@ def shape_arrays(colliders: list[Collider], geometries: list[Geometry], bodies: 
         "rotation": np.zeros((n + SLOTS, 9)),
         "position": np.zeros((n + SLOTS, 3)),
         "aabb": np.zeros((n + SLOTS, 6)),
+        "shape_padding": np.zeros(n + SLOTS),
         "shape_category": np.full(n, -1, np.int64),
         "shape_mask": np.full(n, -1, np.int64),
         "shape_continuous": np.zeros(n, np.int64),
@@ -79,7 +82,7 @@ def shape_arrays(colliders: list[Collider], geometries: list[Geometry], bodies: 
     for s, item in enumerate(colliders):
         if not 0 <= item.body < bodies:
             raise ModelError(f"shape {s} is on body {item.body}; expected 0 to {bodies - 1}")
-        for name, value in (("friction", item.friction), ("restitution", item.restitution)):
+        for name, value in (("friction", item.friction), ("restitution", item.restitution), ("padding", item.padding)):
             if not (np.isfinite(value) and value >= 0.0):
                 raise ModelError(f"shape {s}: {name} is {value!r}; expected a finite number >= 0")
         shape = geometries[s]
@@ -91,6 +94,7 @@ def shape_arrays(colliders: list[Collider], geometries: list[Geometry], bodies: 
         a["shape_body"][s] = item.body
         a["shape_size"][s] = shape.size
         a["shape_reach"][s] = shape.reach
+        a["shape_padding"][s] = item.padding
         a["shape_category"][s] = item.category
         a["shape_mask"][s] = item.mask
         a["shape_continuous"][s] = item.continuous

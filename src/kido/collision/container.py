@@ -45,6 +45,7 @@ class COLLISION(Struct):
     shape_compound = integers("shapes", doc="index of the compound or height map, -1 if none")
     shape_hull = integers("slots", doc="index of the hull, or of a face's triangle; -1 if none")
     shape_reach = floats("slots", unit="m", doc="half the diagonal of the shape's box, 1e100 for planes")
+    shape_padding = floats("slots", unit="m", doc="how far the surface of a shape lies outside of its geometry")
     shape_category = integers("shapes", doc="bits that say what the shape is")
     shape_mask = integers("shapes", doc="bits of the categories that it collides with")
     shape_continuous = integers("shapes", doc="1: swept along its motion where that is large")

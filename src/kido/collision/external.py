@@ -59,6 +59,18 @@ class NarrowPhase(ABC):
     def distance(self, a: int, b: int) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
         """Signed distance [m] of two shapes, the nearest points of both and the unit normal from a to b."""
 
+    def padded_contacts(self, pairs: np.ndarray, margin: float, padding: np.ndarray) -> Points:
+        """`contacts` of shapes of which the surfaces lie out by their paddings (shapes,) [m]."""
+        if not padding.any():
+            return self.contacts(pairs, margin)
+        of_pair = padding[pairs]
+        pair, numbers = self.contacts(pairs, margin + float(of_pair.sum(axis=1).max(initial=0.0)))
+        out = of_pair[pair]
+        numbers[:, :3] += 0.5 * (out[:, :1] - out[:, 1:]) * numbers[:, 3:6]
+        numbers[:, 6] -= out.sum(axis=1)
+        near = numbers[:, 6] < margin
+        return Points(pair[near], np.ascontiguousarray(numbers[near]))
+
     def cast(self, starts: np.ndarray, ends: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """First hits of rays: shapes (n,), -1 for none, and (n, 4) fraction and normal; None: it casts no rays."""
         return None
@@ -201,7 +213,7 @@ class ExternalDetector(NativeDetector):
         n = c.num_pairs
         pairs = np.column_stack([c.pair_a[:n], c.pair_b[:n]])
         self.narrow.place(c.rotation[: len(c.shape_body)], c.position[: len(c.shape_body)])
-        points = self.narrow.contacts(pairs, self.margin)
+        points = self.narrow.padded_contacts(pairs, self.margin, c.shape_padding)
         while take_points(self.address, points.pair, points.numbers, 1) == CONTACTS_FULL:
             self.grow(CONTACTS_FULL)
 

@@ -290,11 +290,13 @@ class Member(NamedTuple):
     transform: Any
     category: int = -1
     mask: int = -1
+    padding: float = 0.0
 
     @classmethod
     def of_node(cls, node: ShapeNode) -> Member:
         """The shape of a node."""
-        return cls(node, node.shape, node.body, node.relative_transform, node.collision_category, node.collision_mask)
+        bits = node.collision_category, node.collision_mask
+        return cls(node, node.shape, node.body, node.relative_transform, *bits, node.padding)
 
     def slot(self) -> int:
         """What tells carriers apart: shapes on one body are not tested, placed ones in the world are."""
@@ -302,11 +304,11 @@ class Member(NamedTuple):
 
     def mark(self) -> tuple[Any, ...]:
         """Changes with anything but the carrier's pose."""
-        return id(self.thing), id(self.shape), id(self.carrier), self.category, self.mask, self.transform.tobytes()
+        return *(id(x) for x in self[:3]), *self[4:], self.transform.tobytes()
 
     def collider(self, slot: int) -> Collider:
         """As detectors take it."""
-        return Collider(self.shape, slot, self.transform, category=self.category, mask=self.mask)
+        return Collider(self.shape, slot, self.transform, category=self.category, mask=self.mask, padding=self.padding)
 
 
 def _slot_poses(members: Sequence[Member], slots: int) -> np.ndarray:

@@ -12,10 +12,10 @@ from kido.collision.broad import find_pairs
 from kido.collision.container import COLLISION, COMPOUND, CONTACTS_FULL, MAX_PATCH_POINTS
 from kido.collision.manifold import find_old_pair, keep_old, match_contacts, reduce_manifold
 from kido.collision.pairs.frames import to_shape
-from kido.collision.patches import take_point
+from kido.collision.patches import pair_points, take_point
 from kido.collision.poses import update_bounds, update_poses
 from kido.collision.sweep import GUARD, sweep_pair, update_motion
-from kido.jit import call4, callback, kernel, view
+from kido.jit import callback, kernel, view
 
 
 @kernel
@@ -87,7 +87,7 @@ def find_contacts(c):
             if c.shape_motion[s] + c.shape_motion[t] > 0.0:
                 count, swept, patches = sweep_pair(c, function, s, t, p)
             else:
-                count = call4(function, c.address, s, t, p)
+                count = pair_points(c, function, s, t, p)
         c.pair_first[p] = found
         if count > 0:
             if patches == 0:

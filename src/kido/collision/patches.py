@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 
-from kido.collision.container import MAX_PATCH, MAX_PATCH_POINTS, PART_AT
+from kido.collision.container import COMPOUND, MAX_PATCH, MAX_PATCH_POINTS, PART_AT
 from kido.collision.manifold import triangle_area
-from kido.jit import kernel
+from kido.jit import call4, kernel
 
 SAME_NORMAL = 0.999999  # cosine of the angle of normals in one patch
 SAME_POINT = 1e-6  # fraction of the size within which two points are one
@@ -24,6 +24,31 @@ def start_patches(c):
     """Forgets all patches."""
     c.num_patches = 0
     return 0
+
+
+@kernel
+def pair_points(c, function, s, t, pair):
+    """Calls a pair function for two shapes of which the surfaces lie out by their paddings; returns what it returns."""
+    padding = c.shape_padding[s] + c.shape_padding[t]
+    if padding == 0.0:
+        return call4(function, c.address, s, t, pair)
+    margin = c.margin
+    c.margin = margin + padding
+    count = call4(function, c.address, s, t, pair)
+    c.margin = margin
+    shift = 0.5 * (c.shape_padding[s] - c.shape_padding[t])
+    if c.shape_type[t] < COMPOUND:
+        for k in range(count):
+            c.work_gap[k] -= padding
+            for i in range(3):
+                c.work_point[k, i] += shift * c.work_normal[i]
+    else:
+        for patch in range(c.num_patches):
+            for k in range(patch * MAX_PATCH_POINTS, patch * MAX_PATCH_POINTS + c.patch_count[patch]):
+                c.patch_gap[k] -= padding
+                for i in range(3):
+                    c.patch_point[k, i] += shift * c.patch_normal[k, i]
+    return count
 
 
 @kernel

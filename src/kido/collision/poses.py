@@ -77,7 +77,8 @@ def face_bounds(c, s, i):
 
 @kernel
 def bound_shape(c, s, grow):
-    """Axis-aligned box of one shape in world axes, grown on every side."""
+    """Axis-aligned box of one shape in world axes, grown on every side, by its padding too."""
+    grow += c.shape_padding[s]
     shape_size, rotation = c.shape_size, c.rotation
     vertex, aabb = c.hull_vertex, c.aabb
     kind = c.shape_type[s]

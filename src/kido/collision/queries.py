@@ -14,9 +14,10 @@ from kido.collision.manifold import add_point, reduce_manifold
 from kido.collision.narrow import write_contacts, write_patches
 from kido.collision.pairs import box, convex
 from kido.collision.pairs.convex import NEAREST_AT, nearest_points
+from kido.collision.patches import pair_points
 from kido.collision.poses import update_bounds, update_poses
 from kido.collision.sweep import deepest, work_points
-from kido.jit import call4, callback, entry, kernel, view
+from kido.jit import callback, entry, kernel, view
 
 ANY_MARGIN = 1e30  # [m] a margin that everything is within
 
@@ -98,7 +99,7 @@ def pair_contacts(address, most):
                 first, second, sign = a, b, 1.0
                 if c.shape_type[a] > c.shape_type[b]:
                     first, second, sign = b, a, -1.0
-                count = call4(function, address, first, second, p)
+                count = pair_points(c, function, first, second, p)
                 if count > 0:
                     patches = c.shape_type[second] >= COMPOUND
                     if not patches:

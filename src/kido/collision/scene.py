@@ -137,10 +137,12 @@ class Scene:
         if self.narrow is None:
             return queries.any_contact(self.detector.address) >= 0
         pairs = self._candidates()
-        return any(len(self.narrow.contacts(pairs[k : k + 1], self.detector.margin).pair) for k in range(len(pairs)))
+        given = self.detector.margin, self.detector.container.shape_padding
+        return any(len(self.narrow.padded_contacts(pairs[k : k + 1], *given).pair) for k in range(len(pairs)))
 
     def _take_from(self, narrow: NarrowPhase) -> None:
-        points = narrow.contacts(self._candidates(), self.detector.margin)
+        padding = self.detector.container.shape_padding
+        points = narrow.padded_contacts(self._candidates(), self.detector.margin, padding)
         while take_points(self.detector.address, points.pair, points.numbers, 0) == CONTACTS_FULL:
             self.detector.grow(CONTACTS_FULL)
 
@@ -209,7 +211,7 @@ class Scene:
             which = int(queries.nearest_pair(self.detector.address, self.functions(), pairs, limit, numbers))
         else:
             for k, (a, b) in enumerate(pairs):
-                row = _external_distance(self.narrow, a, b)
+                row = self._external_distance(self.narrow, a, b)
                 if row[0] < limit:
                     limit, which, numbers = row[0], k, row
         if which < 0:
@@ -229,12 +231,19 @@ class Scene:
             queries.pair_distances(self.detector.address, self.functions(), pairs, limit, numbers)
         else:
             for k, (a, b) in enumerate(pairs):
-                numbers[k] = _external_distance(self.narrow, a, b)
+                numbers[k] = self._external_distance(self.narrow, a, b)
         near = numbers[:, 0] < limit
         numbers, pairs = numbers[near], pairs[near]
         half = 0.5 * numbers[:, :1] * numbers[:, 4:7]
         named = [(self.objects[a], self.objects[b]) for a, b in pairs]
         return DistanceTable(numbers[:, 0].copy(), numbers[:, 1:4] - half, numbers[:, 1:4] + half, named)
+
+    def _external_distance(self, narrow: NarrowPhase, a: int, b: int) -> np.ndarray:
+        """Gap, middle and normal of shapes a and b by another library."""
+        gap, point_a, point_b, normal = narrow.distance(int(a), int(b))
+        out_a, out_b = self.detector.container.shape_padding[[a, b]]
+        middle = 0.5 * (point_a + point_b + (out_a - out_b) * normal)
+        return np.concatenate([[gap - out_a - out_b], middle, normal])
 
     def signed_distances(self, points: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[Any]]:
         """Signed distance of points (n, 3) from the nearest wanted shape, outward normals there, and the objects."""
@@ -301,12 +310,6 @@ class Scene:
                 "KidoCollisionDetector and BulletCollisionDetector do"
             )
         return self._first_hits(starts, ends, *found)
-
-
-def _external_distance(narrow: NarrowPhase, a: int, b: int) -> np.ndarray:
-    """Gap, middle and normal of shapes a and b by another library."""
-    gap, point_a, point_b, normal = narrow.distance(int(a), int(b))
-    return np.concatenate([[gap], 0.5 * (point_a + point_b), normal])
 
 
 class Contacts(NamedTuple):

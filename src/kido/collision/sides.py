@@ -98,7 +98,7 @@ def known_side(c, k, pair, first, codes, reach):
                     d = d0 if i == 0 else (d1 if i == 1 else d2)
                     p = p0 if i == 0 else (p1 if i == 1 else p2)
                     height += d * ((c.old_local_a[old, i] if is_a else c.old_local_b[old, i]) - p)
-                gap, near = side * c.old_gap[old], IN_PLANE * reach
+                gap, near = side * c.old_gap[old], IN_PLANE * reach + c.shape_padding[t]
                 if min(gap, 0.0) - near < height < max(gap, 0.0) + near:  # of what was swept it is on either surface
                     return side
     return 0

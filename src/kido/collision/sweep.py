@@ -20,9 +20,9 @@ import math
 from kido.collision.container import COMPOUND, MAX_MANIFOLD, MAX_PATCH_POINTS, MAX_POINTS, PART_AT
 from kido.collision.manifold import add_point
 from kido.collision.pairs.frames import middle_of, to_shape
-from kido.collision.patches import file_points, take_point
+from kido.collision.patches import file_points, pair_points, take_point
 from kido.collision.poses import bound_shape, shape_twist
-from kido.jit import call4, kernel
+from kido.jit import kernel
 from kido.math.so3 import cross
 from kido.math.trig import sincos
 
@@ -121,7 +121,7 @@ def take_deepest_patch(c):
 @kernel
 def work_points(c, function, s, t, pair):
     """Calls a pair function; of shapes that are not convex one patch is left, the deepest. Returns their number."""
-    count = call4(function, c.address, s, t, pair)
+    count = pair_points(c, function, s, t, pair)
     if count > 0 and c.shape_type[t] >= COMPOUND:
         return take_deepest_patch(c)
     return count
@@ -327,7 +327,7 @@ def sweep_pair(c, function, s, t, pair):
         if patches == 1 and not touching:
             count = 0
         else:
-            count = call4(function, c.address, s, t, pair)
+            count = pair_points(c, function, s, t, pair)
             if arrived:
                 count = guard_arrived(c, s, t, count)
                 swept = 1

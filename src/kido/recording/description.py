@@ -209,7 +209,7 @@ def _node_to_dict(node: ShapeNode, shapes: list[Shape]) -> dict[str, Any]:
     place = next((i for i, shape in enumerate(shapes) if shape is node.shape), len(shapes))
     if place == len(shapes):
         shapes.append(node.shape)
-    surface = {} if node.surface.is_simple else {"surface": surface_to_dict(node.surface)}
+    surface = surface_to_dict(node.surface)
     return {
         "name": node.name,
         "shape": place,
@@ -221,7 +221,7 @@ def _node_to_dict(node: ShapeNode, shapes: list[Shape]) -> dict[str, Any]:
         "restitution": node.restitution,
         "collision_category": node.collision_category,
         "collision_mask": node.collision_mask,
-        **surface,
+        **({"surface": surface} if set(surface) - {"friction", "restitution"} else {}),
     }
 
 

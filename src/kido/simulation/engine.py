@@ -239,6 +239,7 @@ class Engine:
             node.collision_category,
             node.collision_mask,
             (self.options.continuous or node.body.continuous) and geometry is node.shape,
+            node.padding,
         )
 
     def _filters(self, given: CollisionFilter) -> dict[str, Any]:
@@ -327,6 +328,7 @@ class Engine:
         c = self.detector.container
         for k, node in enumerate(self.nodes):
             c.shape_friction[k], c.shape_restitution[k] = node.friction, node.restitution
+            c.shape_padding[k] = node.padding
         self.link()
 
     def properties_changed(self) -> None:

@@ -24,6 +24,7 @@ from kido.skeleton.inertia import Inertia
 from kido.skeleton.joints.joint import Joint, put_under
 from kido.skeleton.naming import free_name
 from kido.skeleton.nodes.body_com import BodyCom
+from kido.skeleton.nodes.body_surfaces import BodySurfaces
 from kido.skeleton.nodes.node import Node, carry_on
 from kido.skeleton.nodes.shape_node import ShapeNode
 from kido.skeleton.state.loads import BodyLoads
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 N = TypeVar("N", bound=Node)
 
 
-class BodyNode(BodyEditing, BodyLoads, BodyCom, Carrier, FixedAttributes):
+class BodyNode(BodyEditing, BodyLoads, BodyCom, BodySurfaces, Carrier, FixedAttributes):
     """A rigid body: its inertia, its shapes, the joint above it, and where it is.
 
     Made by `Skeleton.add_body`. Points and vectors are in world axes unless an argument says otherwise.

@@ -110,7 +110,7 @@ def triangle_contacts(c, x, t, pair, first, codes, r0, r1, r2):
 
     What touches a face is in front of it as a whole. So what came from behind the plane of a contact did not come
     through there: it has sunk in elsewhere, and a thin wall would be passed if its other face pushed too. (Of a large
-    shape x the middle says nothing of where a small surface is.)
+    shape x the middle says nothing of where a small surface is, and queries do not know where x was before.)
 
     Args:
         first, codes: x has contacts with the surface under codes of parts from `first` to `first + codes`.
@@ -132,8 +132,9 @@ def triangle_contacts(c, x, t, pair, first, codes, r0, r1, r2):
         made = ball_triangle(c, x, 0, limit)
     else:
         made = convex_triangle(c, x, 0, pair, limit)
-    if made > 0 and closed and not front and reach <= c.shape_reach[t] and came_behind(c, t, r0, r1, r2):
-        return 0
+    if made > 0 and closed and not front and c.interval > 0.0:
+        if reach <= c.shape_reach[t] and came_behind(c, t, r0, r1, r2):
+            return 0
     if made == 0 and (known > 0 or (known < 0 and not closed)):
         n0, n1, n2 = triangle_normal(c, 0)
         n0, n1, n2 = direction_to_world(c, t, n0, n1, n2)

@@ -145,7 +145,7 @@ class Pairs:
                 self._outside.append(carrier)
             slot = self._links + known[0]
         self._shapes[key] = len(self._colliders)
-        self._colliders.append(Collider(member.shape, slot, X))
+        self._colliders.append(Collider(member.shape, slot, X, padding=member.padding))
         self._objects.append(member.thing)
         return len(self._colliders) - 1
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kido.arrays import read_only_copy, settable
 from kido.attributes import check_options
 from kido.errors import ModelError
-from kido.math.transform import as_flag, as_numbers, number_or_nan
+from kido.math.transform import as_flag, as_numbers
 from kido.shapes import Shape
 from kido.skeleton.host import edits
 from kido.skeleton.nodes.node import FrameNode
@@ -38,7 +38,8 @@ class ShapeNode(FrameNode):
         color: (r, g, b) or (r, g, b, a) from 0 to 1; None leaves the choice to the viewer.
         friction: Coulomb coefficient of the surface; a pair of shapes slides with the smaller one.
         restitution: coefficient of restitution of the surface, 0 to 1; a pair bounces with the product.
-        surface: all contact properties; `friction` and `restitution`, where given, replace its own.
+        padding: how far the surface lies outside of the geometry [m].
+        surface: all contact properties; `friction`, `restitution` and `padding`, where given, replace its own.
         collision_category: bits that say what the shape is; all by default.
         collision_mask: bits of the categories that it collides with; all by default. Two shapes collide if each
             one's mask has a bit of the other's category.
@@ -72,6 +73,7 @@ class ShapeNode(FrameNode):
         surface: Surface | None = None,
         collision_category: int = -1,
         collision_mask: int = -1,
+        padding: float | None = None,
     ):
         if not isinstance(shape, Shape):
             raise ModelError(f"shape {name!r}: expected a kido shape, got {type(shape).__name__}")
@@ -81,10 +83,8 @@ class ShapeNode(FrameNode):
         self._collision = self._checked_collision(shape.collides if collision is None else collision)
         self._color = self._checked_color(color)
         self._surface = self._checked_surface(Surface() if surface is None else surface)
-        if friction is not None:
-            self._surface = replace(self._surface, friction=self._coefficient("friction", friction, np.inf))
-        if restitution is not None:
-            self._surface = replace(self._surface, restitution=self._coefficient("restitution", restitution, 1.0))
+        given = {"friction": friction, "restitution": restitution, "padding": padding}
+        self._surface = self._changed(**{name: value for name, value in given.items() if value is not None})
         self._collision_category = self._bits("collision_category", collision_category)
         self._collision_mask = self._bits("collision_mask", collision_mask)
         super().__init__(body, name, transform)
@@ -98,13 +98,6 @@ class ShapeNode(FrameNode):
         if flag and not self._shape.collides:
             raise ModelError(f"shape {self._name!r}: collision: an {type(self._shape).__name__} never collides")
         return flag
-
-    def _coefficient(self, what: str, value: float, highest: float) -> float:
-        number = number_or_nan(value)
-        if not np.isfinite(number) or not 0.0 <= number <= highest:
-            wanted = "a finite number not below 0" if highest == np.inf else f"a number from 0 to {highest:g}"
-            raise ModelError(f"shape {self.name!r}: {what}: expected {wanted}, got {value!r}")
-        return number
 
     def _bits(self, what: str, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or not -(2**63) <= value < 2**63:
@@ -205,11 +198,13 @@ class ShapeNode(FrameNode):
             ModelError: a value out of range; nothing is changed.
         """
         check_options(f"shape {self.name!r}: set_surface", changes, [f.name for f in fields(Surface)])
+        self._set_surface(self._changed(**changes))
+
+    def _changed(self, **changes: Any) -> Surface:
         try:
-            surface = replace(self._surface, **changes)
+            return replace(self._surface, **changes) if changes else self._surface
         except ModelError as error:
             raise ModelError(f"shape {self.name!r}: {error}") from None
-        self._set_surface(surface)
 
     @property
     def friction(self) -> float:
@@ -218,7 +213,7 @@ class ShapeNode(FrameNode):
 
     @friction.setter
     def friction(self, value: float) -> None:
-        self._set_surface(replace(self._surface, friction=self._coefficient("friction", value, np.inf)))
+        self.set_surface(friction=value)
 
     @property
     def restitution(self) -> float:
@@ -227,7 +222,16 @@ class ShapeNode(FrameNode):
 
     @restitution.setter
     def restitution(self, value: float) -> None:
-        self._set_surface(replace(self._surface, restitution=self._coefficient("restitution", value, 1.0)))
+        self.set_surface(restitution=value)
+
+    @property
+    def padding(self) -> float:
+        """How far the surface that others touch lies outside of the geometry [m] (`surface.padding`)."""
+        return self._surface.padding
+
+    @padding.setter
+    def padding(self, value: float) -> None:
+        self.set_surface(padding=value)
 
     @property
     def collision_category(self) -> int:

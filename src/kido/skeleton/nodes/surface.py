@@ -17,6 +17,7 @@ from kido.reprs import brief
 COMBINATION_RULES = ("average", "geometric_mean", "min", "multiply", "max")
 FRAMES = ("shape", "body", "world")
 Vector = tuple[float, float, float]
+_SIMPLE = ("friction", "restitution", "padding")  # what contacts have, but for rows of further properties
 
 
 def checked(owner: object, name: str, least: float = 0.0, most: float = math.inf, *, open_: bool = False) -> float:
@@ -142,6 +143,8 @@ class Surface:
         slop: penetration that position correction leaves alone [m]; None: the world's.
         max_correction_speed: [m/s] fastest correction of a penetration; None: the world's.
         friction_rule, restitution_rule: how a pair combines them, one of `COMBINATION_RULES`; None: the world's.
+        padding: how far the surface that others touch lies outside of the geometry [m], as if that were swept by a
+            ball of this radius. Contacts, distances and sweeps have it; rays, inertia and pictures do not.
         priority: of two surfaces the one with the higher priority alone makes the pair's.
 
     Raises:
@@ -164,12 +167,13 @@ class Surface:
     max_correction_speed: float | None = None
     friction_rule: str | None = None
     restitution_rule: str | None = None
+    padding: float = 0.0
     priority: int = 0
 
     __repr__ = brief
 
     def __post_init__(self) -> None:
-        _check_numbers(self, "friction", "rolling_friction", "torsional_friction", "slip")
+        _check_numbers(self, "friction", "rolling_friction", "torsional_friction", "slip", "padding")
         _check_numbers(self, "restitution", most=1.0)
         for name in ("secondary_friction", "secondary_slip", "slop", "max_correction_speed"):
             if getattr(self, name) is not None:
@@ -199,10 +203,8 @@ class Surface:
 
     @property
     def is_simple(self) -> bool:
-        """Whether it has friction and restitution alone, the same in all directions, by the world's rules."""
-        return all(
-            getattr(self, f.name) == f.default for f in fields(self) if f.name not in ("friction", "restitution")
-        )
+        """Whether contacts have its friction and restitution alone, the same in all directions, by default rules."""
+        return all(getattr(self, f.name) == f.default for f in fields(self) if f.name not in _SIMPLE)
 
     @property
     def is_directed(self) -> bool:
