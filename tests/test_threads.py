@@ -23,7 +23,7 @@ import kido
 from kido import models
 from kido.batch import RolloutPool
 from kido.jit import JIT_DISABLED
-from kido.simulation.world_state import structure_of
+from kido.simulation.world_snapshot import structure_of
 from kido.turns import Turn
 from races import RACES
 
