@@ -78,10 +78,10 @@ class Arrays:
         self.gravity = skeleton.gravity
         kept = [body.own_link for body in skeleton.bodies]
         for body in skeleton.bodies:
-            body.own_link = True
+            object.__setattr__(body, "own_link", True)  # as KIDO sets it
         _, self.tree, self.data = compile_skeleton(skeleton, self.gravity)
         for body, apart in zip(skeleton.bodies, kept, strict=True):
-            body.own_link = apart
+            object.__setattr__(body, "own_link", apart)  # as KIDO sets it
         for name, value in (("q", q), ("u", u), ("udot", udot), ("tau", tau)):
             if value is not None:
                 getattr(self.data, name)[:] = value

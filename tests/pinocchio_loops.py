@@ -35,7 +35,7 @@ class PinocchioLoops:
         model.gravity.linear = skeleton.gravity
         self.place: dict[str, tuple[int, Any]] = {}  # joint that carries each body, and the body's pose in it
         self.joints: list[kido.Joint] = []  # depth first, as its algorithms take them
-        waiting = skeleton.root_bodies[::-1]
+        waiting = list(skeleton.root_bodies[::-1])
         while waiting:
             body = waiting.pop()
             waiting += body.children[::-1]

@@ -147,4 +147,5 @@ def test_contacts_are_summed_up() -> None:
     world.step()
     words = repr(world.contacts)
     assert words.startswith("ContactSet(1 contact of 1 pair of shapes, penetration at most ")
+    assert "penetration at most -0" not in words
     assert float(words.split("force at most ")[1].split()[0]) == pytest.approx(2.0 * 9.81, rel=5e-3)  # three digits

@@ -28,7 +28,7 @@ kido.io.urdf.read(path)  # Skeleton
 kido.io.sdf.read(path)  # World
 kido.io.skel.read(path)  # World
 kido.models.stack(3)  # World
-world.skeletons  # list[Skeleton]
+world.skeletons  # tuple[Skeleton, ...]
 world.contacts[0]  # Contact
 world.add_constraint(kido.BallJointConstraint(robot.body("a")))  # BallJointConstraint
 robot.mass_matrix  # {ARRAY}

@@ -464,7 +464,7 @@ def spring_forces(skeleton: kido.Skeleton, q: np.ndarray) -> np.ndarray:
         if not joint.dofs:
             continue
         part = slice(joint.dofs[0].index, joint.dofs[0].index + joint.num_dofs)
-        K, rest, own = joint.spring_stiffness, joint.rest_position, q[part]
+        K, rest, own = joint.spring_stiffness, joint.rest_position.copy(), q[part].copy()
         forces = -K * (own - rest)
         if isinstance(joint, kido.BallJoint | kido.FreeJoint):
             R = Rotation.from_rotvec(own[:3])

@@ -20,7 +20,7 @@ _HOMES = {
     "kido.skeleton": (
         "ActivePassiveSplit", "ActuatorType", "Aspect", "Attachment", "BodyNode", "Branch", "Carrier", "Chain",
         "Configuration", "DegreeOfFreedom", "EndEffector", "ErpCfm", "Expansion", "FixedFrame", "Frame", "FrameNode",
-        "Group", "Hinge", "Inertia", "Joint", "Linkage", "LinkageCriteria", "LoopJoint", "Marker", "MarkerConstraint",
+        "Group", "Hinge", "Inertia", "Joint", "Linkage", "LinkageCriteria", "LoopJoint", "Marker",
         "Mimic", "Node", "SavedProperties", "SavedState", "ShapeNode", "SimpleFrame", "Skeleton", "Skin", "SkinState",
         "SoftBodyNode", "SpringDamper", "State", "Subgraph", "Support", "Surface", "Target", "Terminal", "TimeConstant",
         "UserJoint", "WORLD_FRAME", "WorldFrame",

@@ -40,7 +40,7 @@ def _user(frame: FrameType | None, through: tuple[str, ...]) -> FrameType | None
             name = str(frame.f_globals.get("__name__"))
             if name.partition(".")[0] != "kido" or name.startswith("kido.cli"):  # the program is a user too
                 return frame
-            if not name.startswith((*through, "kido.turns")):
+            if not name.startswith((*through, "kido.turns", "kido.attributes")):
                 return None
         frame = frame.f_back
     return None

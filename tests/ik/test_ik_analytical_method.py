@@ -501,6 +501,35 @@ def test_extra_coordinates(use):
         assert left < 1e-10 if reachable else left < 1.6
 
 
+@pytest.mark.parametrize("use", ["post-analytical", "pre- and post-analytical"])
+def test_an_arm_on_a_rail_retries_other_branches(use):
+    """Within short limits and at any place of the rail: poses that are known to be reached are, most in one step."""
+    skeleton = kido.load("arm7")
+    skeleton.body("base").change_parent_joint_type(kido.PrismaticJoint, axis=(1, 0, 0))
+    rail = skeleton.dof(0)
+    rail.position_lower_limit, rail.position_upper_limit = -1.5, 1.5
+    hand = skeleton.body("hand")
+    ik = InverseKinematics(hand, dofs="body", gradient_method=AnalyticalChain(extra_dof_utilization=use))
+    limits = np.array([(d.position_lower_limit, d.position_upper_limit) for d in skeleton.dofs])
+    rng, steps = np.random.default_rng(0), []
+    for _ in range(40):
+        skeleton.positions = rng.uniform(*limits.T)
+        ik.target.world_transform = X = hand.world_transform
+        skeleton.positions = start = rng.uniform(*(0.5 * limits).T)
+        result = ik.find_solution()
+        assert result, result.reason
+        assert np.array_equal(skeleton.positions, start)
+        assert (result.positions >= limits[:, 0] - 1e-9).all() and (result.positions <= limits[:, 1] + 1e-9).all()
+        assert np.abs(kido.quantities.world_transform(skeleton, result.positions, hand) - X).max() < 3e-6
+        steps.append(result.iterations)
+    assert np.median(steps) == 1
+    skeleton.positions = [0.0, 0.1, 0.5, 0.0, -1.2, 0.0, 0.8, 0.0]
+    ik.target.world_transform = at(3.5) @ hand.world_transform  # beyond the rail's end, until this is longer
+    assert not ik.find_solution()
+    rail.position_upper_limit = 4.0
+    assert ik.find_solution()
+
+
 def test_extra_coordinates_that_are_not_the_tasks():
     """A method for coordinates that the task may not move is refused."""
     skeleton, tip = lift_and_arm()

@@ -8,6 +8,7 @@ import pytest
 import kido
 from kido.errors import ModelError
 from kido.ik import (
+    CompositeIK,
     DampedLeastSquares,
     GradientMethod,
     InverseKinematics,
@@ -19,6 +20,7 @@ from kido.ik import (
     SelectivelyDampedLeastSquares,
     TaskSpaceRegion,
 )
+from kido.ik.problem import TaskConstraint
 from kido.optimization import GradientDescentSolver, ScipySolver, SqpSolver
 
 ITERATIVE = (
@@ -184,6 +186,41 @@ def test_objective_and_null_space_objective(arm: kido.Skeleton) -> None:
     assert costs["objective"] < 0.5 * costs["none"]
     assert costs["objective"] == pytest.approx(costs["sqp"], rel=1e-4)
     assert costs["null space"] == pytest.approx(costs["sqp"], rel=1e-4)
+
+
+@pytest.mark.parametrize("hierarchy", [False, True], ids=["single", "hierarchy"])
+@pytest.mark.parametrize("kind", ["objective", "null_space_objective"])
+def test_objectives_in_python_leave_the_tasks_to_compiled_code(
+    arm: kido.Skeleton, kind: str, hierarchy: bool, monkeypatch
+) -> None:
+    """No step towards a target is made in Python, every target that is reached without an objective is reached with
+    one, and the cost is least along what the task leaves free: off limits its gradient there is zero, to the square
+    root of what the line search resolves."""
+    posture, hand = np.array([0.4, 0.3, 0.0, -1.0, 0.0, 0.5, 0.0]), arm.body("hand")
+    start = arm.positions
+    ik = InverseKinematics(hand, dofs="all")
+    owner = CompositeIK(arm, [ik]) if hierarchy else ik
+    setattr(owner, kind, lambda x: 0.5 * float((x - posture) @ (x - posture)))
+    steps, free = [], 0
+    direction = TaskConstraint.direction
+    monkeypatch.setattr(TaskConstraint, "direction", lambda *a: steps.append(a) or direction(*a))
+    limits = np.array([(d.position_lower_limit, d.position_upper_limit) for d in arm.dofs])
+    for seed in range(15):
+        steps.clear()
+        ik.target.world_transform = goal = reachable(arm, seed)
+        result = owner.find_solution()
+        assert result, result.reason
+        assert len(steps) <= 1  # the solver asks once whether there are any
+        assert np.array_equal(arm.positions, start)
+        q = result.positions
+        assert np.abs(kido.quantities.world_transform(arm, q, hand) - goal).max() < 3e-6
+        arm.positions = q
+        away = np.linalg.svd(ik.compute_jacobian())[2][6:]
+        arm.positions = start
+        if not ((q - limits[:, 0] < 1e-6) | (limits[:, 1] - q < 1e-6)).any():
+            free += 1
+            assert np.abs(away @ (q - posture)).max() < 1e-3
+    assert free >= 8
 
 
 def test_own_gradient_method_and_constraint(arm: kido.Skeleton) -> None:

@@ -20,7 +20,9 @@ from kido.ik import (
     DampedLeastSquares,
     ErrorMethod,
     GradientMethod,
+    HierarchicalIK,
     InverseKinematics,
+    JacobianPseudoinverse,
     LevenbergMarquardt,
     LookAtError,
     OrientationError,
@@ -133,6 +135,78 @@ def _in_all(robot: kido.Skeleton, ik: InverseKinematics, J: np.ndarray) -> np.nd
     whole = np.zeros((6, robot.num_dofs))
     whole[:, ik.dof_indices] = J
     return whole
+
+
+def weighted_levels(robot: kido.Skeleton, weights: np.ndarray) -> tuple[CompositeIK, InverseKinematics]:
+    """A foot on level 0, and on level 1 a hand that moves its chain and the waist by weights."""
+    foot = InverseKinematics(robot.node("left_sole"), dofs="body")
+    hand = InverseKinematics(robot.node("left_grip"), dofs="body", error_method=PositionError())
+    hand.target.relative_translation = robot.node("left_grip").world_transform[:3, 3] + (0.02, 0.03, 0.01)
+    foot.gradient_method = JacobianPseudoinverse()
+    hand.gradient_method = JacobianPseudoinverse(component_weights=weights)
+    hand.priority = 1
+    return CompositeIK(robot, [foot, hand]), hand
+
+
+def test_component_weights_of_lower_levels(robot: kido.Skeleton) -> None:
+    """The least sum of (g / w)^2 of what meets both levels, by the KKT conditions; without weight nothing moves."""
+    n = len(InverseKinematics(robot.node("left_grip"), dofs="body").dof_indices)
+    rng = np.random.default_rng(0)
+    weights = rng.uniform(0.2, 2.0, n)
+    weights[[6, n - 1]] = 0.0
+    whole, hand = weighted_levels(robot, weights)
+    g = whole.compute_gradient()
+    foot = whole.modules[0]
+    rows = []
+    for ik in (foot, hand):
+        J = np.zeros((6, robot.num_dofs))
+        J[:, ik.dof_indices] = ik.compute_jacobian()
+        rows.append(J[ik.error_method.used])
+    everything = np.concatenate(rows)
+    e = np.r_[foot.compute_error()[foot.error_method.used], hand.compute_error()[hand.error_method.used]]
+    np.testing.assert_allclose(everything @ g, e, atol=1e-12)  # of sizes 0.03: rounding
+    w = np.ones(robot.num_dofs)
+    w[hand.dof_indices] = weights
+    free = w > 0.0
+    assert not g[~free].any() and np.abs(g).max() < 0.3  # no step was shortened
+    slack = np.linalg.svd(everything[:, free])[2][np.linalg.matrix_rank(everything[:, free]) :]
+    np.testing.assert_allclose(slack @ (g[free] / w[free] ** 2), 0.0, atol=1e-10)
+
+
+def test_component_weights_of_a_whole_solve(robot: kido.Skeleton) -> None:
+    """Coordinates without weight stay, those of ones are those without weights, and wrong numbers are named."""
+    names = [dof.name for dof in InverseKinematics(robot.node("left_grip"), dofs="body").dofs]
+    weights = np.ones(len(names))
+    plain = weighted_levels(robot, weights)[0].compute_gradient()
+    whole, hand = weighted_levels(robot, weights)
+    hand.gradient_method = JacobianPseudoinverse()
+    np.testing.assert_allclose(whole.compute_gradient(), plain, atol=1e-12)
+    weights[names.index("left_elbow")] = 0.0
+    whole, hand = weighted_levels(robot, weights)
+    before = robot.dof("left_elbow").position
+    assert whole.solve_and_apply()
+    assert robot.dof("left_elbow").position == before
+    assert np.abs(hand.compute_error()).max() < 1e-6
+    hand.gradient_method = DampedLeastSquares(component_weights=[1.0, 1.0])
+    with pytest.raises(ModelError, match=f"component_weights: expected {len(names)} numbers, got 2"):
+        whole.compute_gradient()
+
+
+def test_the_abstract_hierarchy_names_those_to_use(robot: kido.Skeleton) -> None:
+    class Mine(HierarchicalIK):
+        """Says nothing."""
+
+    for kind in (HierarchicalIK, Mine):
+        with pytest.raises(ModelError, match=rf"{kind.__name__} is abstract: .*CompositeIK.*WholeBodyIK"):
+            kind(robot)
+
+    class Head(HierarchicalIK):
+        @property
+        def modules(self) -> tuple[InverseKinematics, ...]:
+            return (task,)
+
+    task = InverseKinematics(robot.body("head"))
+    assert Head(robot).levels == ((task,),)
 
 
 def test_a_level_that_cannot_be_met_leaves_the_higher_ones_exact(robot: kido.Skeleton) -> None:

@@ -122,7 +122,7 @@ def test_a_set_module_stays_where_it_was(arm: kido.Skeleton) -> None:
     other = arm.clone()
     with pytest.raises(kido.ModelError):
         other.set(InverseKinematics(arm.body("hand")))
-    assert ik.carrier is arm.body("hand") and other.aspects == []
+    assert ik.carrier is arm.body("hand") and other.aspects == ()
 
 
 def test_nothing_to_move_and_nothing_to_do(arm: kido.Skeleton) -> None:
@@ -162,7 +162,7 @@ def test_chain_counts_what_moves(arm: kido.Skeleton) -> None:
     arm.add_body("thumb", kido.RevoluteJoint("thumb"), arm.body("camera"))
     assert [dof.name for dof in InverseKinematics(arm.body("tip")).dofs] == ["finger"]
     base = arm.bodies[0]
-    assert InverseKinematics(base).dofs == [] or base.parent_joint.num_dofs
+    assert InverseKinematics(base).dofs == () or base.parent_joint.num_dofs
 
 
 @pytest.mark.parametrize("gradient", [None, np.zeros(2), np.full(7, np.nan)], ids=["None", "two", "nan"])

@@ -71,7 +71,7 @@ def markers(skeleton, q, each=2, seed=0):
 
 
 def turns(a, b):
-    return (Rotation.from_rotvec(a) * Rotation.from_rotvec(b).inv()).magnitude()
+    return (Rotation.from_rotvec(np.array(a)) * Rotation.from_rotvec(np.array(b)).inv()).magnitude()
 
 
 class Height(PoseConstraint):

@@ -120,6 +120,7 @@ BODY = [
     ("body.create_node('marker')", ModelError, "expected a class derived from kido.Node"),
     ("body.create_node(kido.Marker, 'm', offfset=(0, 0, 1))", Args, "did you mean offset"),
     ("body.create_node(kido.Marker, 'm', (0, 0))", ModelError, "3 numbers"),
+    ("body.create_node(kido.Marker, 'm', constraint='hard')", Args, "unexpected argument 'constraint'"),
     ("body.create_node(kido.Marker, 5)", ModelError, "name: expected a text"),
     ("body.move_to(hand)", ModelError, "hand"),
     ("body.move_to('spare')", ModelError, "spare"),

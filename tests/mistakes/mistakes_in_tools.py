@@ -79,7 +79,7 @@ IK = [
     ("moving.set_target(5, X)", ModelError, "task: expected one of its own, or a number"),
     ("kido.ik.CollisionAvoidance([hand], distence=0.1)", Args, "did you mean distance"),
     ("kido.ik.CollisionAvoidance([hand], distance=-1)", KidoError, "distance"),
-    ("kido.HierarchicalIK(robot)", TypeError, "abstract"),
+    ("kido.HierarchicalIK(robot)", ModelError, "abstract: .*use CompositeIK.*WholeBodyIK"),
     ("kido.WholeBodyIK('arm')", ModelError, "expected a skeleton"),
     ("kido.CompositeIK(spare, [ik])", ModelError, "spare|arm"),
     ("whole.slover = None", Unknown, "did you mean solver"),

@@ -36,7 +36,8 @@ def test_vectors_are_those_of_the_coordinates(name: str) -> None:
     one = -0.5 if "lower" in name else 0.5
     setattr(s, name, one)
     np.testing.assert_array_equal(getattr(s, name), np.full(n, one))
-    getattr(s, name)[:] = 7.0
+    with pytest.raises(kido.ReadOnlyError, match=name):
+        getattr(s, name)[:] = 7.0
     assert (getattr(s, name) == one).all()
 
 

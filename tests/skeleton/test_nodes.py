@@ -126,13 +126,13 @@ def test_nodes_are_frames_of_their_body() -> None:
 def test_markers() -> None:
     skeleton = tree(4)
     body = skeleton.bodies[1]
-    marker = body.create_node(kido.Marker, "elbow", (0.1, 0.2, 0.3), color=(1, 0, 0), constraint="soft")
+    marker = body.create_node(kido.Marker, "elbow", (0.1, 0.2, 0.3), color=(1, 0, 0))
     X = body.world_transform
     np.testing.assert_allclose(marker.position, X[:3, :3] @ (0.1, 0.2, 0.3) + X[:3, 3], atol=1e-14)
-    assert marker.color == (1.0, 0.0, 0.0) and marker.constraint is kido.MarkerConstraint.SOFT
+    assert marker.color == (1.0, 0.0, 0.0)
     marker.offset = (1, 0, 0)
     np.testing.assert_allclose(marker.position, X[:3, 0] + X[:3, 3], atol=1e-14)
-    for name, value in (("color", (2, 0, 0)), ("color", "red"), ("constraint", "tight"), ("offset", (0, np.nan, 0))):
+    for name, value in (("color", (2, 0, 0)), ("color", "red"), ("offset", (0, np.nan, 0))):
         with pytest.raises(kido.ModelError, match="elbow"):
             setattr(marker, name, value)
     np.testing.assert_array_equal(marker.offset, (1, 0, 0))
@@ -266,7 +266,7 @@ def test_recordings_describe_markers_and_end_effectors() -> None:
     skeleton = biped()
     foot = skeleton.node("left_foot", kido.EndEffector)
     foot.relative_transform = trees.random_transform(np.random.default_rng(0))
-    skeleton.bodies[0].create_node(kido.Marker, "dot", (1, 2, 3), color=(0, 0, 1), constraint="hard")
+    skeleton.bodies[0].create_node(kido.Marker, "dot", (1, 2, 3), color=(0, 0, 1))
     skeleton.bodies[0].create_node(Imu, "imu")
     twin = skeleton_from_dict(skeleton_to_dict(skeleton))
     assert type(twin.node("imu")) is Imu

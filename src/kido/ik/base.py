@@ -118,11 +118,17 @@ class InverseKinematicsBase(TaskOwner):
         same = len(parts) == len(self._original) and all(a is b for a, b in zip(parts, self._original))
         return not same or bool(problem.inequality or problem.seeds) or problem.has_own_bounds
 
+    def has_objective(self) -> bool:
+        """Whether there is an objective, or one for the null space."""
+        return not all(isinstance(f, NullFunction) for f in (self._objective, self._null_space_objective))
+
+    def has_plain_problem(self) -> bool:
+        """Whether nothing was added to the problem."""
+        return self._problem is None or not self._is_changed(self._problem)
+
     def is_plain(self) -> bool:
         """Whether there are tasks and joint limits alone: no objective, nothing added to the problem."""
-        problem = self._problem
-        bare = isinstance(self._objective, NullFunction) and isinstance(self._null_space_objective, NullFunction)
-        return bare and (problem is None or not self._is_changed(problem))
+        return self.has_plain_problem() and not self.has_objective()
 
     # Solving -----------------------------------------------------------------------------------------------
 

@@ -166,7 +166,7 @@ class DifferentialSolver(Solver):
 
 
 def _is_flat(problem: IkProblem) -> bool:
-    return isinstance(problem.objective, MergedObjective) and not problem.objective.is_set()
+    return isinstance(problem.objective, MergedObjective) and not problem.owner.has_objective()
 
 
 def compiled_solver(owner: TaskOwner, max_iterations: int) -> DifferentialSolver | None:

@@ -68,10 +68,11 @@ class JacobianMethod(GradientMethod):
     """A gradient method that inverts the error's Jacobian in some way; subclass it and write `solve`.
 
     In a hierarchy all tasks of a level that have equal methods of this kind are solved as one, in the null space of
-    the levels above.
+    the levels above. Weights count there too; coordinates that are not the task's, which move along to keep what is
+    above, have weight 1.
 
     Args:
-        component_weights: (n,) how readily each coordinate moves, not negative; None: all alike.
+        component_weights: (n,) how readily each of the task's coordinates moves, not negative; None: all alike.
         clamp: the largest change of a coordinate in one step [rad, m]; all are scaled together.
     """
 
@@ -112,14 +113,23 @@ class JacobianMethod(GradientMethod):
 
     def step(self, jacobian: Array, error: Array) -> Array:
         """`solve`, with weights and clamp."""
-        W = self._weights
-        if W is None:
-            return clamped(self._solved(jacobian, error), self.clamp)
-        if W.shape != (jacobian.shape[1],):
-            raise ModelError(
-                f"{type(self).__name__}: component_weights: expected {jacobian.shape[1]} numbers, got {W.size}"
-            )
-        return clamped(W * self._solved(jacobian * W, error), self.clamp)
+        W = self.weights_of(jacobian.shape[1])
+        return self.step_within(np.eye(len(W)), W, jacobian, error)
+
+    def step_within(self, N: Array, weights: Array, jacobian: Array, error: Array) -> Array:
+        """The step W N g (n,), clamped, with g of `solve` for J W N: what is in the space N (n, n) of W^-1 g."""
+        return clamped(weights * (N @ self._solved(jacobian * weights @ N, error)), self.clamp)
+
+    def weights_of(self, n: int) -> Array:
+        """Weights (n,), 1 where none are set.
+
+        Raises:
+            ModelError: there are not as many of them as coordinates.
+        """
+        W = np.ones(n) if self._weights is None else self._weights
+        if W.shape != (n,):
+            raise ModelError(f"{type(self).__name__}: component_weights: expected {n} numbers, got {W.size}")
+        return W
 
     def _solved(self, jacobian: Array, error: Array) -> Array:
         g = self.solve(jacobian, error)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -23,6 +22,7 @@ from kido.ik.model import carrier_of
 from kido.ik.priority import null_spaces, prioritized_change
 from kido.ik.problem import TaskConstraint, joint_limits
 from kido.ik.result import IkResult
+from kido.ik.twins import twins
 from kido.optimization import Evaluator, GradientDescentSolver, Outcome, Reason
 from kido.skeleton import Skeleton
 
@@ -141,24 +141,34 @@ class HierarchicalIK(InverseKinematicsBase):
 
     Of each `InverseKinematics` only error method, gradient method, coordinates, level and `active` count; the hierarchy
     has objectives, problem and solver of its own. Its coordinates are all of the skeleton's, but for those that mimic
-    others, which follow, and LOCKED ones, which stay. Subclasses say which modules take part.
+    others, which follow, and LOCKED ones, which stay. It is abstract: `CompositeIK`, `WholeBodyIK`, or a subclass of
+    your own with a property `modules`, say which modules take part.
 
     Args:
         skeleton: what is moved.
+
+    Raises:
+        ModelError: no skeleton, or a class that does not say which modules take part.
 
     Source: DART report, section 2.8.6.
     """
 
     def __init__(self, skeleton: Skeleton):
+        name = type(self).__name__
+        if type(self).modules is HierarchicalIK.modules:
+            raise ModelError(
+                f"{name} is abstract: it does not say which modules take part; use CompositeIK(skeleton, modules), "
+                "WholeBodyIK(skeleton), or a subclass with a property `modules`"
+            )
         if not isinstance(skeleton, Skeleton):
-            raise ModelError(f"{type(self).__name__}: expected a skeleton, got {skeleton!r}")
+            raise ModelError(f"{name}: expected a skeleton, got {skeleton!r}")
+        self._skeleton = skeleton  # before the objectives, which may refer to it: so it is copied
         super().__init__(PrioritizedSolver())
-        self._skeleton = skeleton
 
     @property
-    @abstractmethod
     def modules(self) -> tuple[InverseKinematics, ...]:
         """All modules that take part when they are active."""
+        return ()
 
     @property
     def skeleton(self) -> Skeleton:
@@ -218,6 +228,14 @@ class HierarchicalIK(InverseKinematicsBase):
             return compiled_solver(self, solver.max_iterations)
         return None
 
+    def restored(self, x: Array) -> Array | None:
+        quick = compiled_solver(self, 100) if getattr(self.solver, "compiled", True) else None
+        if quick is None:
+            return None
+        quick.nudges = quick.restarts = 0
+        found = quick.descended(self, self.whole_positions(x))
+        return found.q[self.dof_indices] if found.status == LEVELS_MET else None
+
     def _quick_solution(self, solver: DifferentialSolver) -> IkResult:
         found = solver.descended(self, self._skeleton.positions)
         lower, upper = joint_limits(self)
@@ -231,7 +249,7 @@ class HierarchicalIK(InverseKinematicsBase):
         new = self._skeleton if skeleton is None else skeleton
         if not isinstance(new, Skeleton):
             raise ModelError(f"{self!r}: clone: expected a skeleton, got {new!r}")
-        memo: dict[int, Any] = {id(self._skeleton): new}
+        memo = twins(self._skeleton, new)
         for ik in self.modules:
             memo[id(ik)] = self._twin_of(ik, new)
         return copy.deepcopy(self, memo)

@@ -88,11 +88,11 @@ class InverseKinematics(InverseKinematicsBase, Module, Aspect):
         Aspect.__init__(self)
         if not isinstance(node, JacobianNode):
             raise ModelError(f"inverse kinematics: node: expected a body or a node on one, got {node!r}")
+        self._node = node  # before the objectives, which may refer to its skeleton: so it is copied
         InverseKinematicsBase.__init__(self, _default_solver())
-        self._node = node
         self._choice: Any = chosen_dofs(dofs, carrier_of(node)[0])
         self._known: tuple[Coupling, NDArray[np.int64]] | None = None
-        self._search: tuple[Any, IkSolver | None, Any] | None = None
+        self._search: dict[int, tuple[Any, IkSolver | None, Any]] = {}  # by attempts
         self._displaced: tuple[Any, Displacements, Any] | None = None
         self._offset = np.eye(4)
         self._priority = 0
@@ -293,22 +293,30 @@ class InverseKinematics(InverseKinematicsBase, Module, Aspect):
         a closed form or another method that inverts no Jacobian, a first step that solves it is all.
         """
         search = None
-        if self._has_plain_problem():
-            if not isinstance(self._gradient_method, JacobianMethod):
+        if self.solver == _default_solver() and self.has_plain_problem():
+            if self.is_built_in:
+                search = self._compiled_search()
+            elif not isinstance(self._gradient_method, JacobianMethod) and not self.has_objective():
                 result = self._one_step()
                 if result is not None:
                     return result
-            elif self.is_built_in:
-                search = self._compiled_search()
         if search is None:
             return super().find_solution()
         found = search.solve()
         x = found.positions[self.dof_indices]
         with self.posed(x):
             error = self.compute_error()
-        reached = bool(found) and float(np.abs(error).max()) <= self._error_method.tolerance
+            reached = bool(found) and float(np.abs(error).max()) <= self._error_method.tolerance
+            if reached and self.has_objective():
+                return super().find_solution()
         reason = "solved" if reached else f"not reached: {self._node.name} ({_STATUS[found.status]})"
-        return IkResult.of(x, reached, [(self._node.name, error)], found.iterations, reason)
+        objective = self.problem.objective.evaluate(x) if self.has_objective() else 0.0
+        return IkResult.of(x, reached, [(self._node.name, error)], found.iterations, reason, objective)
+
+    def restored(self, x: Array) -> Array | None:
+        search = self._compiled_search(attempts=1) if self.is_built_in else None
+        found = None if search is None else search.solve(start=self.whole_positions(x))
+        return found.positions[self.dof_indices] if found else None
 
     def _one_step(self) -> IkResult | None:
         """Where the gradient method leads at once, if that is a solution."""
@@ -327,20 +335,17 @@ class InverseKinematics(InverseKinematicsBase, Module, Aspect):
             return None
         return IkResult.of(x, True, [(self._node.name, error)], 0 if done else 1, "solved")
 
-    def _compiled_search(self) -> IkSolver | None:
+    def _compiled_search(self, attempts: int = 100) -> IkSolver | None:
         """Of its parts, the last one as long as only the target moved; None if compiled code does not know them."""
         key = key_of(self)
-        if self._search is None or self._search[0] != key:
+        known = self._search.get(attempts)
+        if known is None or known[0] != key:
             task = self._error_method.as_task() if len(self.dof_indices) else None
-            made = None if task is None else IkSolver(task, self.dof_indices, skeleton=self.skeleton)
+            made = None if task is None else IkSolver(task, self.dof_indices, skeleton=self.skeleton, attempts=attempts)
             # What is known by its address in the key is kept alive.
             kept = list(vars(self._error_method).values()), self._error_method, self._node, self._target
-            self._search = key, made, kept
-        return self._search[1]
-
-    def _has_plain_problem(self) -> bool:
-        """Whether there is no objective, and solver and problem are the default ones."""
-        return self.solver == _default_solver() and self.is_plain()
+            self._search[attempts] = known = key, made, kept
+        return known[1]
 
     @property
     def is_built_in(self) -> bool:
@@ -396,7 +401,7 @@ class InverseKinematics(InverseKinematicsBase, Module, Aspect):
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_known": None, "_search": None, "_displaced": None, **self.nothing_remembered()}
+        return {**self.__dict__, "_known": None, "_search": {}, "_displaced": None, **self.nothing_remembered()}
 
     def _frames_outside(self) -> Iterator[Frame]:
         """Frames of others that its parts refer to: copies refer to them too, unless a whole world is copied."""

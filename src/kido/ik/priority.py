@@ -5,7 +5,8 @@ Tasks of a level share what the levels above leave: their changes lie in the nul
     g_l = g_(l-1) + N_(l-1) (J_l N_(l-1))^# (e_l - J_l g_(l-1)),   N_l = N_(l-1) - (J_l N_(l-1))^+ (J_l N_(l-1))
 
 where # is the inverse that the tasks' gradient methods make, and + the undamped one: whatever is done below, the levels
-above are not disturbed, to first order.
+above are not disturbed, to first order. With weights W the change of a task is W N_W (J W N_W)^# (e - J g), N_W the
+null space of all Jacobians above times W: the smallest |W^-1 g|, and what has no weight does not move.
 
 Sources: Siciliano and Slotine, "A general framework for managing multiple tasks in highly redundant robotic systems"
 (1991), eqs. 8-11; Baerlocher and Boulic, "An inverse kinematics architecture enforcing an arbitrary number of strict
@@ -111,19 +112,20 @@ def _change(
     """
     free = np.isnan(held)
     g = np.where(free, 0.0, held)
-    N = np.diag(free.astype(float))
+    whole = N = np.diag(free.astype(float))
+    above = np.zeros((0, len(g)))
     k = 0
     for number, level in enumerate(levels):
         start = g.copy()
         rows: list[Array] = []
-        groups: dict[tuple, tuple[JacobianMethod, list[Array], list[Array]]] = {}
+        groups: dict[tuple, tuple[JacobianMethod, NDArray[np.int64], list[Array], list[Array]]] = {}
         for task in level:
             guard = task.margin_jacobian[kept[k]]
             J, e = np.concatenate([task.jacobian, guard]), np.concatenate([task.error, task.margins[kept[k]]])
             k += 1
             rows.append(J)
             if isinstance(task.method, JacobianMethod):
-                _, jacobians, errors = groups.setdefault(_key(task), (task.method, [], []))
+                _, _, jacobians, errors = groups.setdefault(_key(task), (task.method, task.dofs, [], []))
                 jacobians.append(J)
                 errors.append(e)
             else:
@@ -133,13 +135,17 @@ def _change(
                         f"{type(task.method).__name__}: compute_gradient: expected {task.dofs.size} finite numbers, "
                         f"got {part!r}"
                     )
-                whole = np.zeros(len(g))
-                whole[task.dofs] = part
-                g += N @ whole
-        for key, (method, jacobians, errors) in groups.items():
+                own = np.zeros(len(g))
+                own[task.dofs] = part
+                g += N @ own
+        for key, (method, dofs, jacobians, errors) in groups.items():
             J, e = np.concatenate(jacobians), np.concatenate(errors)
             share = shares.get((number, key), 1.0)
-            part = N @ method.step(J @ N, share * e - J @ start)
+            W, P = np.ones(len(g)), N
+            if method.component_weights is not None:
+                W[dofs] = method.weights_of(len(dofs))
+                P = projector(whole, above * W)
+            part = method.step_within(P, W, J, share * e - J @ start)
             if (number, key) not in shares:
                 size = float(np.abs(part).max(initial=0.0))
                 shares[number, key] = share = min(1.0, MAX_LEVEL_STEP / max(size, 1e-300))
@@ -147,6 +153,7 @@ def _change(
             g += clamped(part, MAX_LEVEL_STEP)
         if number < len(levels) - 1:
             N = projector(N, np.concatenate([np.zeros((0, len(g))), *rows]))
+            above = np.concatenate([above, *rows])
     return g
 
 

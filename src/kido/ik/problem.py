@@ -45,6 +45,14 @@ class TaskOwner(Coordinates, ABC):
         """Active tasks by level, the most important first."""
 
     @abstractmethod
+    def has_objective(self) -> bool:
+        """Whether there is an objective, or one for the null space."""
+
+    @abstractmethod
+    def restored(self, x: Array) -> Array | None:
+        """Positions (n,) near x that satisfy all tasks, found in compiled code; None: it cannot, or there are none."""
+
+    @abstractmethod
     def errors_at(self, x: Array) -> list[list[tuple[Any, Array]]]:
         """Errors of all active tasks at x, by level, with whose they are."""
 
@@ -120,6 +128,12 @@ class TaskConstraint(LeastSquares):
         with owner.posed(x):  # gradient methods may ask where the skeleton is
             return -prioritized_change(tasks, low, high)
 
+    def restored(self, x: Array) -> Array | None:
+        """The owner's, beside an objective and where bounds are the joint limits."""
+        owner, problem = self.owner, self.owner.problem
+        usual = isinstance(problem, IkProblem) and not problem.has_own_bounds
+        return owner.restored(x) if usual and owner.has_objective() else None
+
     def sizes(self, x: Array) -> tuple[list[float], list[float]]:
         """Tolerance and largest component of the errors of each level at x."""
         levels = self.owner.errors_at(x)
@@ -138,7 +152,7 @@ class MergedObjective(Function):
     def evaluate(self, x: Array) -> float:
         """f(x) + f0(x)."""
         owner = self.owner
-        if not self.is_set():
+        if not owner.has_objective():
             return 0.0
         with owner.posed(x):
             return _value(owner.objective, x) + _value(owner.null_space_objective, x)
@@ -147,7 +161,7 @@ class MergedObjective(Function):
         """df/dx + N df0/dx, with N the projector to the null space of all tasks."""
         owner = self.owner
         g = np.zeros(x.size)
-        if not self.is_set():
+        if not owner.has_objective():
             return g
         if not isinstance(owner.objective, NullFunction):
             g += self._gradient_of(owner.objective, x)
@@ -155,11 +169,6 @@ class MergedObjective(Function):
             g0 = self._gradient_of(owner.null_space_objective, x)
             g += null_spaces(owner.tasks_at(x), x.size)[-1] @ g0
         return g
-
-    def is_set(self) -> bool:
-        owner = self.owner
-        both = owner.objective, owner.null_space_objective
-        return not all(isinstance(f, NullFunction) for f in both)
 
     def _gradient_of(self, function: Function, x: Array) -> Array:
         owner = self.owner

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.attributes import FixedAttributes
 from kido.errors import ModelError
+from kido.optimization.references import rebound
 
 Array = NDArray[np.float64]
 Retraction = Callable[[Array, Array], Array]
@@ -88,6 +89,10 @@ class Function(FixedAttributes, ABC):
         """
         return None
 
+    def restored(self, x: Array) -> Array | None:
+        """A point near x at which a constraint holds, if it knows how to find one; None: follow directions."""
+        return None
+
     def clone(self) -> Self:
         """An independent copy."""
         return copy.deepcopy(self)
@@ -134,7 +139,18 @@ class NullFunction(Function):
         return np.zeros(x.size)
 
 
-class ModularFunction(Function):
+class _Modular(FixedAttributes):
+    """What is made of Python callables: those of a copy refer to the copy's parts, see `references`."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        twin = object.__new__(type(self))
+        memo[id(self)] = twin
+        for name, value in vars(self).items():
+            vars(twin)[name] = copy.deepcopy(rebound(value, memo) if callable(value) else value, memo)
+        return twin
+
+
+class ModularFunction(_Modular, Function):
     """A function made of Python callables.
 
     Args:
@@ -162,7 +178,7 @@ class ModularFunction(Function):
         return super().gradient(x) if self._gradient is None else np.asarray(self._gradient(x), dtype=float)
 
 
-class ModularLeastSquares(LeastSquares):
+class ModularLeastSquares(_Modular, LeastSquares):
     """Residuals made of Python callables.
 
     Args:

@@ -192,6 +192,10 @@ class _Follower:
     def restore(self, x: Array) -> tuple[Array, Reason]:
         """Follow directions until the constraints hold."""
         tolerance, first = self.solver.tolerance, True
+        if not self.problem.inequality and len(self.problem.equality) == 1 and self.evaluator.violation(x) > tolerance:
+            found = self.problem.equality[0].restored(x)
+            if found is not None and self.evaluator.violation(found) <= tolerance:
+                return found, Reason.CONVERGED
         while self.evaluator.violation(x) > tolerance:
             if self.used >= self.solver.max_iterations:
                 return x, Reason.ITERATIONS

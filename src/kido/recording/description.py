@@ -252,7 +252,7 @@ def nodes_to_dicts(body: BodyNode) -> list[dict[str, Any]]:
         data: dict[str, Any] = {"type": type(node).__name__, "name": node.name}
         if type(node) is Marker:
             data["transform"] = node.relative_transform.tolist()
-            found.append({**data, "color": list(node.color), "constraint": node.constraint.value})
+            found.append({**data, "color": list(node.color)})
         elif type(node) is EndEffector:
             data["transform"] = node.relative_transform.tolist()
             data["default_transform"] = node.default_relative_transform.tolist()
@@ -272,7 +272,7 @@ def add_nodes(body: BodyNode, items: list[dict[str, Any]]) -> None:
         X = item["transform"]
         if item["type"] == "Marker":
             offset = [row[3] for row in X[:3]]
-            node = body.create_node(Marker, item["name"], offset, item["color"], item["constraint"])
+            node = body.create_node(Marker, item["name"], offset, item["color"])
             node.relative_transform = X
         elif item["type"] == "EndEffector":
             node = body.create_node(EndEffector, item["name"], X)

@@ -65,7 +65,7 @@ class ContactSet:
         if not len(self):
             return "ContactSet(no contacts)"
         pairs = len({(id(a), id(b)) for a, b in zip(self.shape_a, self.shape_b)})
-        deepest, strongest = -float(self.gaps.min()), float(np.linalg.norm(self.forces, axis=1).max())
+        deepest, strongest = 0.0 - float(self.gaps.min()), float(np.linalg.norm(self.forces, axis=1).max())
         return (
             f"ContactSet({counted(len(self), 'contact')} of {counted(pairs, 'pair')} of shapes, "
             f"penetration at most {deepest:.3g} m, force at most {strongest:.3g} N)"

@@ -20,7 +20,7 @@ from kido.skeleton.joints.loop_joint import LoopJoint
 from kido.skeleton.joints.types import *
 from kido.skeleton.joints.user_joint import UserJoint
 from kido.skeleton.nodes.end_effector import EndEffector, Support
-from kido.skeleton.nodes.marker import Marker, MarkerConstraint
+from kido.skeleton.nodes.marker import Marker
 from kido.skeleton.nodes.node import FrameNode, Node
 from kido.skeleton.nodes.shape_node import ShapeNode
 from kido.skeleton.nodes.surface import COMBINATION_RULES, ErpCfm, SpringDamper, Surface, TimeConstant
@@ -58,7 +58,6 @@ __all__ = [
     "LinkageCriteria",
     "LoopJoint",
     "Marker",
-    "MarkerConstraint",
     "Mimic",
     "Node",
     "SavedProperties",

@@ -26,7 +26,7 @@ from kido.ik.analytical.solvers import (
 from kido.ik.gradient_method import JacobianMethod
 from kido.ik.model import carrier_of, known_of, remembered
 from kido.ik.part import Module
-from kido.math.transform import inverse_transform
+from kido.math.transform import inverse_transform, number_or_nan
 from kido.skeleton import DegreeOfFreedom
 from kido.skeleton.state.subsets import indices_of
 
@@ -59,6 +59,8 @@ class AnalyticalChain(AnalyticalMethod):
         >>> [s.positions for s in ik.gradient_method.solutions(pose)]
     """
 
+    search: int
+
     def __init__(
         self,
         solver: type[ChainSolver] | None = None,
@@ -76,12 +78,22 @@ class AnalyticalChain(AnalyticalMethod):
             raise ModelError(f"AnalyticalChain: solver: expected a class of ChainSolver, got {solver!r}")
         self._kind = solver
         self._choice: Any = None if dofs is None else list(dofs)
-        if parameter is not None and not np.isfinite(parameter):
-            raise ModelError(f"AnalyticalChain: parameter: expected a finite number, got {parameter!r}")
         self.parameter = parameter
         self.search = int(search)
         self.tolerance = tolerance
         self._known: tuple[ChainSolver, list[DegreeOfFreedom], NDArray[np.intp]] | None = None
+
+    @property
+    def parameter(self) -> float | None:
+        """The free parameter [rad]; None: as it is at the present positions, or another where that has no solution."""
+        return self._parameter
+
+    @parameter.setter
+    def parameter(self, value: float | None) -> None:
+        number = None if value is None else number_or_nan(value)
+        if number is not None and not np.isfinite(number):
+            raise ModelError(f"AnalyticalChain: parameter: expected a finite number or None, got {value!r}")
+        self._parameter = number
 
     def attached(self, ik: Module) -> Self:
         before = self._ik

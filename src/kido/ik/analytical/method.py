@@ -15,12 +15,16 @@ from kido.arrays import fixed
 from kido.errors import ModelError
 from kido.ik.analytical.solution import QualityComparison, Solution, Validity, largest_component_is_smaller, ranked
 from kido.ik.coordinates import POSED
+from kido.ik.engine.arrays import sampled_positions
 from kido.ik.gradient_method import DampedLeastSquares, GradientMethod, JacobianMethod
+from kido.ik.model import known_of, remembered
+from kido.ik.problem import joint_limits
 from kido.skeleton import DegreeOfFreedom
 
 Array = NDArray[np.float64]
 
 _AT_LIMIT = 1e-9  # [rad, m]
+_PLACES = 64  # of extra coordinates that are tried
 
 
 class ExtraDofUtilization(Enum):
@@ -28,7 +32,9 @@ class ExtraDofUtilization(Enum):
 
     * `UNUSED`: nothing.
     * `PRE_ANALYTICAL`: they first take a step of `extra_method` towards the target; the closed form does the rest.
-    * `POST_ANALYTICAL`: they take a step for the error that the closed form leaves, if the target is out of its reach.
+    * `POST_ANALYTICAL`: where the closed form has no solution within limits, they take a step for the error that its
+      best one leaves; if there is none from there either, they go to the nearest of some places from where one of the
+      branches is a solution.
     * `PRE_AND_POST_ANALYTICAL`: both.
     """
 
@@ -56,6 +62,9 @@ class AnalyticalMethod(GradientMethod):
     Source: DART report, section 2.8.5.
     """
 
+    quality: QualityComparison
+    extra_method: JacobianMethod
+
     def __init__(
         self,
         extra_dof_utilization: ExtraDofUtilization | str = ExtraDofUtilization.UNUSED,
@@ -67,6 +76,7 @@ class AnalyticalMethod(GradientMethod):
             raise ModelError(f"{type(self).__name__}: quality: expected a function of three arrays, got {quality!r}")
         self.quality = quality
         self.extra_method = DampedLeastSquares() if extra_method is None else extra_method
+        self._in_vain = b""  # the pose that no place of the extra coordinates was found for
 
     @property
     @abstractmethod
@@ -182,19 +192,45 @@ class AnalyticalMethod(GradientMethod):
             best = next(iter(self.solutions(desired)), None)
         if best is not None:
             g[own] = self.positions - best.positions
-        if use in (ExtraDofUtilization.POST_ANALYTICAL, ExtraDofUtilization.PRE_AND_POST_ANALYTICAL):
+        after = use in (ExtraDofUtilization.POST_ANALYTICAL, ExtraDofUtilization.PRE_AND_POST_ANALYTICAL)
+        if after and (best is None or not best.is_valid):
             with self._moved(-g):
                 g[extra] += self._extra_step(ik.compute_error(), extra)
+            place = self._place_for_a_branch(-g[extra], extra)
+            if place is not None:
+                g[extra], g[own] = -place[0], self.positions - place[1].positions
         return g
+
+    def _place_for_a_branch(self, step: Array, extra: NDArray[np.intp]) -> tuple[Array, Solution] | None:
+        """A change of the extra coordinates from where one of the branches is a solution, and it; None: none is known.
+
+        Tried are a step, and then sampled places, the nearest first; these once for each pose that is wanted.
+        """
+        ik, skeleton = self.ik, self.ik.skeleton
+        change = np.zeros(len(ik.dof_indices))
+        dofs, mark = ik.dof_indices[extra], ("places of extra coordinates", id(self))
+        wanted = ik.error_method.compute_desired_transform().tobytes() + ik.whole_positions(change).tobytes()
+        in_vain = self._in_vain == wanted and known_of(skeleton, mark)
+        samples = sampled_positions(skeleton, dofs, 0 if in_vain else _PLACES, 0)
+        steps = [skeleton.position_differences(q, skeleton.positions)[dofs] for q in samples]
+        steps.sort(key=lambda u: float(np.abs(u).max()))
+        for change[extra] in [step, *steps]:
+            with self._moved(change):
+                best = next(iter(self.solutions()), None)
+            if best is not None and best.is_valid:
+                return change[extra], best
+        self._in_vain = wanted
+        remembered(skeleton, mark, lambda: True)
+        return None
 
     @contextmanager
     def _moved(self, change: Array) -> Iterator[None]:
-        """For a while, the skeleton is where a change of the task's coordinates takes it."""
+        """For a while, the skeleton is where a change of the task's coordinates takes it, within limits."""
         skeleton = self.ik.skeleton
         with skeleton.turn.used(POSED):
             before = skeleton.positions
             try:
-                self.ik.positions = self.ik.retract(self.ik.positions, change)
+                self.ik.positions = np.clip(self.ik.retract(self.ik.positions, change), *joint_limits(self.ik))
                 yield
             finally:
                 skeleton.positions = before

@@ -15,6 +15,7 @@ from kido.ik.tasks import Task
 from kido.ik.tasks.kind import TaskKind, constructor
 from kido.jit import JIT_DISABLED, callback
 from kido.jit.struct import live_struct
+from kido.optimization.references import rebound
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
@@ -51,6 +52,10 @@ class CallbackKind(TaskKind):
 
     def __reduce__(self) -> Any:
         return CallbackKind, (self.function, self.number)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> CallbackKind:
+        function = rebound(self.function, memo)
+        return self if function is self.function else CallbackKind(function, self.number)
 
     @property
     def residual(self) -> int:

@@ -1,8 +1,10 @@
-"""Markers: points of a body that are measured, drawn or to be brought somewhere."""
+"""Markers: points of a body that are measured, drawn or to be brought somewhere.
+
+How strictly one is to be where it is wanted is said where that is asked for: by `kido.ik.motion`'s boxes, for example.
+"""
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy.typing import ArrayLike, NDArray
@@ -21,14 +23,6 @@ if TYPE_CHECKING:
 _OFFSET = settable("offset")
 
 
-class MarkerConstraint(Enum):
-    """How strictly a marker is to be where it is wanted: not at all, exactly, or as well as can be."""
-
-    NONE = "none"
-    HARD = "hard"
-    SOFT = "soft"
-
-
 class Marker(FrameNode):
     """A point of a body, with a colour.
 
@@ -37,29 +31,18 @@ class Marker(FrameNode):
         name: unique among the skeleton's nodes.
         offset: its place in body axes from the body origin [m].
         color: (r, g, b) or (r, g, b, a) from 0 to 1.
-        constraint: a `MarkerConstraint` or its name.
 
     Raises:
-        ModelError: an offset that is no vector, a colour outside 0 to 1, an unknown constraint.
+        ModelError: an offset that is no vector, a colour outside 0 to 1.
     """
 
-    _property_fields: ClassVar[dict[str, str]] = {
-        **FrameNode._property_fields,
-        "color": "_color",
-        "constraint": "_constraint",
-    }
+    _property_fields: ClassVar[dict[str, str]] = {**FrameNode._property_fields, "color": "_color"}
 
     def __init__(
-        self,
-        body: BodyNode,
-        name: str,
-        offset: ArrayLike = (0.0, 0.0, 0.0),
-        color: Any = (1.0, 1.0, 1.0, 1.0),
-        constraint: MarkerConstraint | str = MarkerConstraint.NONE,
+        self, body: BodyNode, name: str, offset: ArrayLike = (0.0, 0.0, 0.0), color: Any = (1.0, 1.0, 1.0, 1.0)
     ):
         super().__init__(body, name, as_vector(offset, f"marker {name!r}: offset"))
         self.color = color
-        self.constraint = constraint
 
     @property
     def offset(self) -> NDArray[np.float64]:
@@ -91,16 +74,3 @@ class Marker(FrameNode):
         if len(color) not in (3, 4) or not all(0.0 <= c <= 1.0 for c in color):
             raise ModelError(f"marker {self.name!r}: color: expected 3 or 4 numbers from 0 to 1, got {value!r}")
         self._color = color
-
-    @property
-    def constraint(self) -> MarkerConstraint:
-        """How strictly it is to be where it is wanted; set with the constraint or its name."""
-        return self._constraint
-
-    @constraint.setter
-    def constraint(self, value: MarkerConstraint | str) -> None:
-        try:
-            self._constraint = MarkerConstraint(value)
-        except ValueError:
-            valid = ", ".join(repr(c.value) for c in MarkerConstraint)
-            raise ModelError(f"marker {self.name!r}: constraint: expected one of {valid}, got {value!r}") from None
