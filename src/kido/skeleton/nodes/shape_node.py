@@ -84,7 +84,7 @@ class ShapeNode(FrameNode):
         self._color = self._checked_color(color)
         self._surface = self._checked_surface(Surface() if surface is None else surface)
         given = {"friction": friction, "restitution": restitution, "padding": padding}
-        self._surface = self._changed(**{name: value for name, value in given.items() if value is not None})
+        self._surface = self._surface_with(**{name: value for name, value in given.items() if value is not None})
         self._collision_category = self._bits("collision_category", collision_category)
         self._collision_mask = self._bits("collision_mask", collision_mask)
         super().__init__(body, name, transform)
@@ -198,9 +198,9 @@ class ShapeNode(FrameNode):
             ModelError: a value out of range; nothing is changed.
         """
         check_options(f"shape {self.name!r}: set_surface", changes, [f.name for f in fields(Surface)])
-        self._set_surface(self._changed(**changes))
+        self._set_surface(self._surface_with(**changes))
 
-    def _changed(self, **changes: Any) -> Surface:
+    def _surface_with(self, **changes: Any) -> Surface:
         try:
             return replace(self._surface, **changes) if changes else self._surface
         except ModelError as error:
