@@ -82,7 +82,7 @@ def test_simulate_prints_a_summary(tmp_path):
     assert "0.30/0.30 s" in done.stderr
     recording = kido.Recording.open(tmp_path / "run.h5")
     assert recording.finished and len(recording) == 301
-    assert recording.skeleton_names == ["quadruped", "ground"]
+    assert recording.skeleton_names == ("quadruped", "ground")
 
 
 def test_the_bundled_arm_moves_and_what_does_not_is_said(tmp_path, here):

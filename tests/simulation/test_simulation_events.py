@@ -83,7 +83,7 @@ def test_listeners_hear_events_and_can_leave() -> None:
     heard: list = []
     remove = w.add_contact_listener(heard.append)
     w.step(200)
-    assert heard == w.contact_events and told(heard)[0] == ("BEGIN", 1, "box")
+    assert tuple(heard) == w.contact_events and told(heard)[0] == ("BEGIN", 1, "box")
     remove()
     remove()
     w.step(10)

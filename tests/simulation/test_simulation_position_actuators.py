@@ -195,7 +195,7 @@ def test_a_ball_joint_turns_about_the_axis_to_its_target() -> None:
     for k in range(1, 501):
         world.step()
         expected = start * Rotation.from_rotvec(response(k * H, 100.0, 6.0) * way)
-        assert (expected.inv() * Rotation.from_rotvec(s.positions)).magnitude() < 2e-4
+        assert (expected.inv() * Rotation.from_rotvec(s.positions.copy())).magnitude() < 2e-4
 
 
 def test_the_short_way_is_taken_over_the_end_of_rotation_vectors() -> None:
@@ -410,7 +410,7 @@ def test_without_a_world_forward_dynamics_has_the_force_of_now() -> None:
     s.actuator_types = "position"
     target = rng.normal(size=10)
     s.commands = target
-    q, u = s.positions, s.velocities
+    q, u = s.positions.copy(), s.velocities
     s.compute_forward_dynamics()
 
     def turn(k):

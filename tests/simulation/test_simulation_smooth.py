@@ -587,7 +587,7 @@ def test_a_motion_that_overflows_is_an_error() -> None:
     skeleton = build(["revolute"] * 3, chain_parents(3), 1)
     world = world_of(skeleton)
     skeleton.velocities = [1e200, -1e200, 1e200]
-    with pytest.raises(kido.StateError, match="skeleton 'random': the motion became NaN or infinite at joint 'j0'"):
+    with pytest.raises(kido.StateError, match="skeleton 'random': the motion diverged at joint 'j0'"):
         world.step(10)
 
 
@@ -601,7 +601,7 @@ def test_a_spin_of_radians_in_a_step_is_an_error_and_not_nan(integrator) -> None
     world = world_of(body)
     world.integrator = integrator
     body.velocities = [1e4, -7e3, 2e4, 200.0, 0.0, 0.0]
-    with pytest.raises(kido.StateError, match="the motion became NaN or infinite"):
+    with pytest.raises(kido.StateError, match="the motion (became NaN or infinite|diverged)"):
         for _ in range(1000):
             world.step()
             assert np.isfinite(body.positions).all() and np.isfinite(body.velocities).all()

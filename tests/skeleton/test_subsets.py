@@ -56,7 +56,7 @@ def test_any_subset_by_any_name(seed: int, data) -> None:
     rng = np.random.default_rng(seed)
     for name in STATES:
         for dofs in spellings(skeleton, k):
-            whole = getattr(skeleton, name)
+            whole = getattr(skeleton, name).copy()
             assert_array_equal(getattr(skeleton, f"get_{name}")(dofs), whole[k])
             values = rng.normal(size=len(k))
             getattr(skeleton, f"set_{name}")(values, dofs)

@@ -23,7 +23,7 @@ SOFT_BIAS = 1e6  # [m/s] position correction leaves soft contacts alone
 # [m/s] Change of velocity that the impulse of a contact can make alone, beyond which it opens less. The impulses of
 # bodies jammed into each other grow without end, those of heavy bodies on light ones do not: under bodies of 1000 times
 # the mass they are 10 m/s in a step of 1 ms, and opened less the pile stays deeper.
-JAMMED = 200.0
+JAMMED = 2e4
 
 
 @kernel

@@ -32,7 +32,7 @@ def random_positions(skeleton: Skeleton, rng: Any, count: int | None, extent: fl
     if count is not None and (isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0):
         raise ModelError(f"{what}: count: expected a whole number not below 0 or None, got {count!r}")
     number = 1 if count is None else int(count)
-    lower, upper = skeleton.position_lower_limits, skeleton.position_upper_limits
+    lower, upper = skeleton.position_lower_limits.copy(), skeleton.position_upper_limits.copy()
     followers = _maps(skeleton)
     for k, (leader, m, b) in followers.items():
         _narrow(skeleton, lower, upper, k, leader, m, b, what)
