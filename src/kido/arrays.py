@@ -10,15 +10,31 @@ from numpy.typing import NDArray
 from kido.errors import ReadOnlyError
 
 
+class _Copy(np.ndarray):
+    """Type of the `base` of copies: what has one, or shows a part of what has one, is not written to."""
+
+    __slots__ = ()
+
+
+COPY = np.empty(0).view(_Copy)  # that of copies that compiled code makes
+
+
 class ReadOnlyArray(np.ndarray):
     """What an attribute gives: an array that is not written to, and says how to set the attribute if it can be.
 
-    Operations on it give ordinary arrays, and so does `copy()`; `robot.positions += 0.1` sets the attribute.
+    Operations on it give ordinary arrays, and so does `copy()`; `robot.positions += 0.1` sets the attribute. A copy's
+    memory may be written to, since functions of other packages ask for that and only read (SciPy's rotations, say).
     """
 
     __slots__ = ()
     attribute = ""  # that is set by assigning a whole array; "": a result, which is not set
     example = ""  # of how else it may be set
+
+    def _is_fixed(self) -> bool:
+        """Whether it is what an attribute gave, or a part of that: NumPy makes new arrays of this type too."""
+        base = self.base
+        part = isinstance(base, ReadOnlyArray) and base._is_fixed()
+        return part or type(base) is _Copy or not self.flags.writeable
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         own = "; copy() gives an array of your own"
@@ -33,7 +49,7 @@ class ReadOnlyArray(np.ndarray):
         __array_priority__ = -1.0  # what is made of it and an ordinary array is an ordinary one
 
         def __setitem__(self, key, value):
-            if not self.flags.writeable:
+            if self._is_fixed():
                 self._refuse()
             super().__setitem__(key, value)
 
@@ -58,7 +74,7 @@ class ReadOnlyArray(np.ndarray):
 
 def _guarded(name: str) -> Any:
     def call(self: Any, *args: Any, **options: Any) -> Any:
-        if not self.flags.writeable:
+        if self._is_fixed():
             self._refuse()
         return getattr(np.ndarray, name)(self, *args, **options)
 
@@ -69,7 +85,7 @@ def _in_place(operation: str) -> Any:
     """`a += b` with an array that is not written to: a = a + b, which is what setters want."""
 
     def call(self: Any, other: Any) -> Any:
-        if self.flags.writeable:
+        if not self._is_fixed():
             return getattr(np.ndarray, f"__i{operation}__")(self, other)
         return getattr(np.ndarray, f"__{operation}__")(self, other)
 
@@ -94,13 +110,11 @@ def settable(attribute: str, example: str = "") -> type[ReadOnlyArray]:
 
 def read_only_copy(kind: type[ReadOnlyArray], array: NDArray[Any]) -> Any:
     """A copy of an array, of a type."""
-    result = array.copy().view(kind)
-    result.setflags(False)  # type: ignore[call-arg]  (its stub has it by name only)
-    return result
+    return array.copy().view(_Copy).view(kind)
 
 
 def fixed(array: NDArray[Any]) -> Any:
     """The numbers of an array, not to be written to by it."""
     result = array.view(ReadOnlyArray)
-    result.setflags(False)  # type: ignore[call-arg]
+    result.setflags(False)  # type: ignore[call-arg]  (its stub has it by name only)
     return result

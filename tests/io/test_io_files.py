@@ -68,5 +68,7 @@ def test_a_world_of_a_robot() -> None:
     world = kido.load_world(ROBOT)
     assert [s.name for s in world.skeletons] == ["lone"] and world.name == "lone"
     assert len(kido.load_world("stack").skeletons) == 11
-    with pytest.raises(KidoError, match=r"\.urdf files: read\(\): unexpected argument 'bases'; did you mean one of: base"):
+    with pytest.raises(
+        KidoError, match=r"\.urdf files: read\(\): unexpected argument 'bases'; did you mean one of: base"
+    ):
         kido.load_world(ROBOT, bases="free")

@@ -601,7 +601,7 @@ def test_a_spin_of_radians_in_a_step_is_an_error_and_not_nan(integrator) -> None
     world = world_of(body)
     world.integrator = integrator
     body.velocities = [1e4, -7e3, 2e4, 200.0, 0.0, 0.0]
-    with pytest.raises(kido.StateError, match="the motion (became NaN or infinite|diverged)"):
+    with pytest.raises(kido.StateError, match=r"the motion (became NaN or infinite|diverged)"):
         for _ in range(1000):
             world.step()
             assert np.isfinite(body.positions).all() and np.isfinite(body.velocities).all()

@@ -21,8 +21,8 @@ from kido.solvers.rows import first_velocity
 
 SOFT_BIAS = 1e6  # [m/s] position correction leaves soft contacts alone
 # [m/s] Change of velocity that the impulse of a contact can make alone, beyond which it opens less. The impulses of
-# bodies jammed into each other grow without end, those of heavy bodies on light ones do not: under bodies of 1000 times
-# the mass they are 10 m/s in a step of 1 ms, and opened less the pile stays deeper.
+# bodies jammed into each other grow without end, those of heavy bodies on light ones do not: under a body of a million
+# times the mass they are 1e4 m/s in a step of 1 ms, and opened less the pile stays deeper.
 JAMMED = 2e4
 
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from kido.arrays import COPY
 from kido.jit.image import know
 
 # Offsets in NumPy's array object, part of its stable binary interface.
-TYPE, DATA, NDIM, SHAPE, DTYPE, FLAGS = 8, 16, 24, 32, 56, 64
+TYPE, DATA, NDIM, SHAPE, BASE, DTYPE, FLAGS = 8, 16, 24, 32, 48, 56, 64
 BYTE_ORDER, TYPE_NUMBER = 26, 28  # in its dtype
 READABLE, WRITEABLE = 0x0001 | 0x0100, 0x0400  # C-contiguous and aligned
 DOUBLE = 12  # NumPy's number of float64
@@ -22,7 +23,7 @@ _FLOAT64 = np.dtype(np.float64)
 
 
 def _layout_is_known() -> bool:
-    probe = np.zeros((2, 3))
+    probe = np.zeros((3, 3))[:2]
 
     def word(offset: int, kind: Any = ctypes.c_int64) -> int:
         return kind.from_address(id(probe) + offset).value
@@ -33,6 +34,7 @@ def _layout_is_known() -> bool:
         and word(TYPE) == id(np.ndarray)
         and word(DATA) == probe.ctypes.data
         and word(NDIM, ctypes.c_int32) == 2
+        and word(BASE) == id(probe.base)
         and word(DTYPE) == id(_FLOAT64)
         and tuple((ctypes.c_int64 * 2).from_address(word(SHAPE))) == (2, 3)
         and ctypes.c_int32.from_address(id(_FLOAT64) + TYPE_NUMBER).value == _FLOAT64.num
@@ -58,6 +60,7 @@ def _array_maker() -> int:
 _NEW = _array_maker() if LAYOUT_KNOWN else 0
 ARRAYS_CAN_BE_MADE = _NEW != 0
 
+know("copy", id(COPY))
 know("ndarray", id(np.ndarray))
 know("new_array", _NEW)
 know("TypeError", id(TypeError))

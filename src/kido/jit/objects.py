@@ -9,7 +9,7 @@ from numba.core.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 from kido.jit.arguments import OBJECT, ArgumentType, array_of, known
-from kido.jit.array_object import DATA, DOUBLE, FLAGS, NDIM, SHAPE, WRITEABLE
+from kido.jit.array_object import BASE, DATA, DOUBLE, NDIM, SHAPE
 
 VECTOR = ArgumentType(1)
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
@@ -62,11 +62,12 @@ def _place(builder, item, offset, kind=_I64):
     return builder.inttoptr(builder.add(builder.ptrtoint(item, _I64), _I64(offset)), kind.as_pointer())
 
 
-def _fix(builder, made, kind):
-    """Let an array be written to no more, unless it is an ordinary one."""
+def _fix(builder, api, made, kind):
+    """Let an array be written to no more, unless it is an ordinary one: see `kido.arrays.COPY`."""
     if kind != "ndarray":
-        flags = _place(builder, made, FLAGS, _I32)
-        builder.store(builder.and_(builder.load(flags), _I32(~WRITEABLE)), flags)
+        mark = builder.bitcast(known(builder, "copy"), api.pyobj)
+        api.incref(mark)
+        builder.store(builder.ptrtoint(mark, _I64), _place(builder, made, BASE))
 
 
 def _new_array(context, builder, api, rank, shape, kind):
@@ -97,7 +98,7 @@ def maker(of, *more):
             there = builder.select(cgutils.is_not_null(builder, made), made, api.borrow_none())
             pair = builder.ptrtoint(made, _I64), array_of(context, builder, kind, there)[0]
             with builder.if_then(cgutils.is_not_null(builder, made), likely=True):
-                _fix(builder, made, of)
+                _fix(builder, api, made, of)
             return context.make_tuple(builder, signature.return_type, pair)
 
         return types.Tuple((OBJECT, kind))(types.int64), generate
@@ -127,7 +128,7 @@ def copier(of):
                         builder.store(builder.mul(builder.load(size), length), size)
                     to, start = (builder.inttoptr(word(a, DATA), ir.IntType(8).as_pointer()) for a in (made, value))
                     cgutils.raw_memcpy(builder, to, start, builder.load(size), 1)
-                    _fix(builder, made, of)
+                    _fix(builder, api, made, of)
                 builder.store(builder.ptrtoint(made, _I64), result)
                 api.decref(value)
             return builder.load(result)
