@@ -67,7 +67,7 @@ def test_a_run_comes_back(tmp_path):
     assert recording.finished and len(recording) == recording.num_frames == 401
     np.testing.assert_array_equal(recording.steps, np.arange(401))
     np.testing.assert_array_equal(recording.times[1:], [s[0] for s in seen])
-    assert recording.dof_names[:2] == ["box/cube_joint_rx", "box/cube_joint_ry"]
+    assert recording.dof_names[:2] == ("box/cube_joint_rx", "box/cube_joint_ry")
     assert recording.positions.shape == (401, 7)
     box, rod = recording.skeleton("box"), recording.skeleton("pendulum")
     assert rod.dof_names == ["hinge"]
@@ -217,7 +217,7 @@ def test_structure_may_change_while_recording(tmp_path):
         "time step changed to 0.002 s",
         "recording ended",
     ]
-    assert recording.skeleton_names == ["ground", "box", "pendulum", "second"]
+    assert recording.skeleton_names == ("ground", "box", "pendulum", "second")
     box, second = recording.skeleton("box").positions, recording.skeleton("second").positions
     np.testing.assert_array_equal(np.isfinite(box).all(axis=1), np.arange(81) <= 40)
     np.testing.assert_array_equal(np.isfinite(second).all(axis=1), np.arange(81) > 20)

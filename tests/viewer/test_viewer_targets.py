@@ -132,7 +132,7 @@ def test_nothing_is_solved_while_nothing_moves(reaching, monkeypatch):
     viewer, targets = reaching
     viewer.spin()
     viewer.spin()
-    monkeypatch.setattr(targets.ik, "solve_and_apply", lambda *_, **__: pytest.fail("solved again"))
+    monkeypatch.setattr(type(targets.ik), "solve_and_apply", lambda *_, **__: pytest.fail("solved again"))
     viewer.spin()
 
 
@@ -283,6 +283,6 @@ def test_in_a_world_it_follows_while_paused():
         viewer.spin()
         assert targets.result is not None
         viewer.resume()
-        targets.result = None
+        object.__setattr__(targets, "result", None)
         viewer.spin()
         assert targets.result is None

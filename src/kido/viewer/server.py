@@ -109,8 +109,6 @@ class Page(FixedAttributes):
     def __init__(self, model: Model, title: str, port: int | None, fps: float) -> None:
         if not 0.0 < number_or_nan(fps) < math.inf:
             raise ViewerError(f"fps: expected frames per second above 0, got {fps!r}")
-        if port is not None and (isinstance(port, bool) or not isinstance(port, int)):
-            raise ViewerError(f"port: expected a whole number or None, got {port!r}")
         self.model = model
         self.fps = float(fps)
         name = getattr(model, "name", None) or title
