@@ -230,7 +230,7 @@ def test_structure_may_change_while_recording(tmp_path):
     assert bits(resumed) == bits(world) and resumed.time == world.time
     motion = recording.trajectory(None)
     assert motion.transforms.shape == (81, 4, 4, 4) and np.isfinite(motion.transforms).all()
-    assert [s.name for s in recording.display_world().skeletons] == recording.skeleton_names
+    assert tuple(s.name for s in recording.display_world().skeletons) == recording.skeleton_names
     assert len(list(recording.play())) == 81
 
 
