@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
@@ -117,16 +118,33 @@ class StateArrays(Selections, FixedAttributes):
                     return self.compiled()
         elif self.data is None:
             self.adopt(*compile_skeleton(skeleton, skeleton.own_gravity))
-        skins = self.skins
         if self._filled != skeleton.version:
+            with self._not_edited():
+                self._fill()
+        skins = self.skins
+        if skins and skins.refresh():
+            self._inertias_changed()
+        return self.data
+
+    def _fill(self) -> None:
+        """Have the arrays hold the properties of the skeleton."""
+        skeleton, skins = self.skeleton, self.skins
+        if self.data is None:  # another thread dropped them just now
+            self.compiled()
+        elif self._filled != skeleton.version:
             fill_properties(self.links, skeleton, skins.at_rest if skins else self.tree)
             if skins:
                 skins.forget()
             self._filled = skeleton.version
             self.invalidate()
-        if skins and skins.refresh():
-            self._inertias_changed()
-        return self.data
+
+    def _not_edited(self) -> Any:
+        """To be entered: meanwhile other threads neither edit the skeleton nor drop its arrays.
+
+        While its world is stepped there is nothing to wait for: a callback may wait for the thread that asks.
+        """
+        turn = self.skeleton.turn
+        return nullcontext() if turn.doing else turn
 
     def _inertias_changed(self) -> None:
         self.properties_changed()
@@ -214,15 +232,20 @@ class StateArrays(Selections, FixedAttributes):
 
     def prepare(self) -> Workspace:
         """What calls that are given a state work with."""
-        data = self.compiled()
-        if self.scratch is None:
-            self.scratch = data_for(self.tree)
-        skeleton = self.skeleton
-        subset = self.subset(None)
+        self.compiled()
         made = self._made
         if made is None:
-            made = Workspace(self.tree, data, self.scratch, subset, skeleton.num_bodies, self.selections)
-            self._made = made
+            with self._not_edited():
+                made = self._made or self._prepare()
+        return made
+
+    def _prepare(self) -> Workspace:
+        skeleton, data = self.skeleton, self.compiled()
+        if self.scratch is None:
+            self.scratch = data_for(self.tree)
+        subset = self.subset(None)
+        made = Workspace(self.tree, data, self.scratch, subset, skeleton.num_bodies, self.selections)
+        self._made = made
         if not self.has_soft:  # else each call is to look where points are
             self.ready = made
             if skeleton.current_state is self:
