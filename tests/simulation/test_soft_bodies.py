@@ -343,12 +343,12 @@ def test_moves_to_another_skeleton_with_its_points() -> None:
         ({"ke": np.nan}, "ke"),
         ({"total_mass": 0.0}, "total_mass"),
         ({"automatic": -1.0}, "automatic"),
-        ({"stiffness": 1.0}, "no option 'stiffness'"),
+        ({"stiffness": 1.0}, "unexpected argument 'stiffness'"),
     ],
 )
 def test_wrong_options_change_nothing(options: dict[str, Any], message: str) -> None:
     skeleton = kido.Skeleton("s")
-    with pytest.raises(kido.ModelError, match=message):
+    with pytest.raises((kido.ModelError, kido.ArgumentError), match=message):
         skeleton.add_soft_body("box", SoftMesh.box((1, 1, 1)), **options)
     assert skeleton.num_bodies == 0
 

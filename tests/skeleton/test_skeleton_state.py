@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -293,8 +294,9 @@ def test_writing_to_a_returned_array_changes_nothing() -> None:
     arrays += [j.axis for j in skeleton.joints if hasattr(j, "axis")]
     for value in arrays:
         for array in value if isinstance(value, list) else [value]:
-            if isinstance(array, np.ndarray) and array.flags.writeable:
-                array[...] = 7.0
+            if isinstance(array, np.ndarray):
+                with suppress(kido.ReadOnlyError):
+                    array[...] = 7.0
     for name, getter in getters.items():
         assert np.array_equal(np.asarray(getter()), np.asarray(before[name])), name
     assert (joint.damping == 0).all()
