@@ -273,9 +273,9 @@ def test_shapes_of_a_body() -> None:
         (lambda: hand.add_shape(kido.Sphere(1), name="ball"), "body 'hand' has a shape 'ball' already"),
         (lambda: hand.add_shape(1), "shape 'hand_shape_2': expected a kido shape, got int"),  # type: ignore
         (lambda: hand.add_shape(kido.Sphere(1), friction=-1),
-         "shape 'hand_shape_2': friction: expected a finite number not below 0, got -1"),
+         "shape 'hand_shape_2': Surface: friction: expected a finite number not below 0, got -1"),
         (lambda: hand.add_shape(kido.Sphere(1), restitution=1.5),
-         "shape 'hand_shape_2': restitution: expected a number from 0 to 1, got 1.5"),
+         "shape 'hand_shape_2': Surface: restitution: expected a number from 0 to 1, got 1.5"),
         (lambda: hand.add_shape(kido.Sphere(1), color=(1, 2, 3)),
          "shape 'hand_shape_2': color: expected 3 or 4 numbers from 0 to 1, got (1, 2, 3)"),
         (lambda: hand.add_shape(kido.Sphere(1), color="red"),

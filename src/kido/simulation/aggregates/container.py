@@ -150,14 +150,14 @@ class AggregateLoops:
         own = {key.removeprefix(_PREFIX): value for key, value in state.items() if key.startswith(_PREFIX)}
         e, where = self.embedding, f"{where}.{_PREFIX[:-1]}"
         found = checked_arrays(e, _KEPT, own, where) | checked_arrays(self.container, _KEPT_OF_STEP, own, where)
-        if not (found["kept"].any() or found["solved"].any() or found["rank"].any()):
-            found["anew"][:] = 1  # no step has been done: nothing is chosen
-            return {f"{_PREFIX}{key}": value for key, value in found.items()}
         for c in range(e.num_aggregates):
             rows, places = (int(first[c + 1] - first[c]) for first in (e.first_row, e.first_place))
             orders = (("kept", e.first_row, rows), ("solved", e.first_place, places))
             for key, first, number in orders:
-                if not np.array_equal(np.sort(found[key][int(first[c]) : int(first[c + 1])]), np.arange(number)):
+                part = found[key][int(first[c]) : int(first[c + 1])]
+                if found["rank"][c] == 0 and not part.any():
+                    found["anew"][:] = 1  # no step has been done: nothing is chosen
+                elif not np.array_equal(np.sort(part), np.arange(number)):
                     raise StateError(f"{where}.{key}: of aggregate {c} it is no order of {number} numbers")
             if found["rank"][c] > min(rows, places):
                 raise StateError(f"{where}.rank[{c}] is {found['rank'][c]}; expected 0 to {min(rows, places)}")
