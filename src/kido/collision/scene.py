@@ -10,7 +10,7 @@ import numpy as np
 from kido.collision import queries, rays
 from kido.collision.colliders import Collider
 from kido.collision.container import CONTACTS_FULL
-from kido.collision.detector import NativeDetector, pair_functions
+from kido.collision.detector import UNTESTED, NativeDetector, pair_functions
 from kido.collision.external import ExternalDetector, NarrowPhase, take_points
 from kido.collision.options import (
     CollisionOption,
@@ -23,7 +23,7 @@ from kido.collision.options import (
 )
 from kido.errors import ModelError, ShapeError, StateError
 from kido.reprs import brief
-from kido.shapes import Heightmap, Plane, Shape, Sphere
+from kido.shapes import Plane, Shape, Sphere
 
 __all__ = ["Scene"]
 
@@ -379,10 +379,9 @@ def _checked_pose(name: str, pose: Any) -> np.ndarray:
 
 def _pair(shape_a: Shape, X_WA: Any, shape_b: Shape, X_WB: Any, margin: float) -> NativeDetector:
     _check_shapes(shape_a, shape_b)
-    if isinstance(shape_a, Plane) and isinstance(shape_b, Plane):
-        raise ShapeError("collide: both shapes are planes, which have no contacts with each other")
-    if isinstance(shape_a, Heightmap) and isinstance(shape_b, Heightmap):
-        raise ShapeError("collide: both shapes are height maps, which have no contacts with each other")
+    for kind, kinds in UNTESTED.items():
+        if isinstance(shape_a, kind) and isinstance(shape_b, kind):
+            raise ShapeError(f"collide: both shapes are {kinds}, which have no contacts with each other")
     rotation, position = np.zeros((2, 9)), np.zeros((2, 3))
     for k, (name, pose) in enumerate((("X_WA", X_WA), ("X_WB", X_WB))):
         X = _checked_pose(name, pose)

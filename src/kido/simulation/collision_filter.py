@@ -15,7 +15,7 @@ from kido.skeleton import BodyNode
 from kido.turns import Turn, in_turn
 
 if TYPE_CHECKING:
-    from kido.skeleton import BodyNode, Skeleton
+    from kido.skeleton import BodyNode, ShapeNode, Skeleton
     from kido.skeleton.compiler import Links
 
 
@@ -65,6 +65,11 @@ def filter_arrays(
         "group": np.concatenate([np.zeros(0), *group]).astype(np.int64),
         "excluded": [(a, b) for a, b in pairs if a != b],
     }
+
+
+def masks_meet(a: ShapeNode, b: ShapeNode) -> bool:
+    """Whether the categories and masks of two shapes let them collide."""
+    return bool(a.collision_category & b.collision_mask and b.collision_category & a.collision_mask)
 
 
 def is_tested(filters: dict[str, Any], a: int, b: int) -> bool:
@@ -186,11 +191,7 @@ class CollisionFilter(FixedAttributes):
         shapes = [[s for s in body.shapes if s.collision] for body in (body_a, body_b)]
         if not (body_a.collidable and body_b.collidable and all(shapes)):
             found.add(NOT_COLLIDABLE)
-        elif all(
-            not (a.collision_category & b.collision_mask and b.collision_category & a.collision_mask)
-            for a in shapes[0]
-            for b in shapes[1]
-        ):
+        elif not any(masks_meet(a, b) for a in shapes[0] for b in shapes[1]):
             found.add(MASKED)
         if not (engine.moves[link_a] or engine.moves[link_b]):
             found.add(IMMOBILE)

@@ -6,18 +6,17 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from kido.callers import warn_user
-from kido.shapes import Heightmap, Plane
+from kido.collision.detector import UNTESTED
+from kido.simulation.collision_filter import is_tested, masks_meet
 
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine
     from kido.skeleton import ShapeNode
 
-_KINDS = {Plane: "planes", Heightmap: "height maps"}
-
 
 def warn_of_untested_pairs(engine: Engine) -> None:
     """Warn a user of shapes that the filters let meet, and that pass through each other all the same."""
-    for kind, kinds in _KINDS.items():
+    for kind, kinds in UNTESTED.items():
         some = [node for node in engine.nodes if isinstance(node.shape, kind)]
         for a, b in combinations(some, 2):
             if _may_meet(engine, a, b):
@@ -33,6 +32,6 @@ def warn_of_untested_pairs(engine: Engine) -> None:
 def _may_meet(engine: Engine, a: ShapeNode, b: ShapeNode) -> bool:
     i, j = engine.link_index(a.body), engine.link_index(b.body)
     c = engine.detector.container
-    apart = i != j and (engine.moves[i] or engine.moves[j]) and not (c.body_group[i] == c.body_group[j] >= 0)
-    bits = a.collision_category & b.collision_mask and b.collision_category & a.collision_mask
-    return bool(apart and bits and j not in c.excluded[c.excluded_first[i] : c.excluded_first[i + 1]])
+    excluded = [(i, int(k)) for k in c.excluded[c.excluded_first[i] : c.excluded_first[i + 1]]]
+    filters = {"moving": engine.moves, "group": c.body_group, "excluded": excluded}
+    return masks_meet(a, b) and is_tested(filters, i, j)
