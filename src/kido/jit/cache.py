@@ -78,7 +78,7 @@ def sources(name: str) -> dict[str, str]:
 
 
 # Modules beside this one that do not decide what code is made.
-_NOT_COMPILING = {"image", "place", "precompile", "progress", "warmup"}
+_NOT_COMPILING = {"image", "kept", "place", "precompile", "progress", "warmup"}
 
 
 @cache
