@@ -6,11 +6,12 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from kido.constraints.deferred_rows import make_deferred_rows
 from kido.constraints.inertia import fill_inertia
 from kido.constraints.row_origins import ROW_ORIGINS
 from kido.constraints.tree_newton import tree_newton_island
 from kido.jit import Struct
-from kido.joints import ActuatorType
+from kido.joints import ActuatorType, JointKind
 from kido.kernels.free_lanes import NOT_FREE
 from kido.simulation.feature import Feature
 from kido.simulation.options import CHOICES, WORLD_SETTINGS, StepOptions, write_options
@@ -46,6 +47,17 @@ def list_joints(engine: Stepped, row_origins: ROW_ORIGINS) -> None:
     found = np.flatnonzero(rows | np.any([limit > -np.inf for limit in limits], axis=0))
     row_origins.joint_dof[: len(found)] = found
     row_origins.num_joint_dofs = len(found)
+    engine.responses.container.deferrable[: len(t.tree_mobile)] = _deferrable(engine, found)
+
+
+def _deferrable(engine: Stepped, found: np.ndarray) -> np.ndarray:
+    """Which trees' blocks may all be Newton's along the tree; `found`: coordinates that may have rows."""
+    t = engine.tree
+    turned = found[t.kind[t.body_of_dof[found]] == JointKind.FREE]
+    others = np.concatenate([np.flatnonzero(t.prescribed), np.flatnonzero(t.actuator == ActuatorType.MIMIC), turned])
+    fits = (np.diff(t.tree_dof) > 0) & (engine.extra_dofs == 0)
+    fits[t.tree_of_body[t.body_of_dof[others]]] = False
+    return fits & (engine.responses.container.free[t.tree_body[:-1].clip(max=max(len(t.parent) - 1, 0))] == NOT_FREE)
 
 
 def _inertia_sizes(engine: Stepped) -> np.ndarray:
@@ -75,12 +87,14 @@ def place_inertias(engine: Stepped, problem: Any) -> None:
     problem.body_newton, problem.fill_inertia = body_newton_island, fill_inertia
     problem.tree, problem.data = engine.tree, engine.data
     problem.tree_newton = tree_newton_island if has_robots(engine) else None
+    problem.make_rows = make_deferred_rows if has_robots(engine) else None
     problem.tree_newton_of = engine.tree_newton.address
 
 
 def place_responses(engine: Stepped, problem: Any, row_origins: ROW_ORIGINS) -> None:
     """Tell assembly and solvers where responses of bodies lie."""
     row_origins.responses = problem.responses = engine.responses.container
+    row_origins.regularized = engine.tree_newton.regularized
 
 
 def first_room(tree: Struct) -> tuple[int, int]:

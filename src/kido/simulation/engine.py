@@ -113,7 +113,8 @@ class Engine:
         )
         response_room, row_room = first_room(self.tree)
         self.responses = Responses(self.tree, response_room, free=self.extra_dofs == 0)
-        self.tree_newton = TREE_NEWTON(regularized=REGULARIZED(bodies=max(len(self.tree.parent), 1), dofs=max(dofs, 1)))
+        sizes = {"bodies": len(self.tree.parent), "dofs": dofs, "trees": len(self.tree.tree_mobile)}
+        self.tree_newton = TREE_NEWTON(regularized=REGULARIZED(**{name: max(n, 1) for name, n in sizes.items()}))
         blocks = 64 + 2 * dofs
         self.row_origins: Any
         self.problem, self.row_origins = new_arrays(self, blocks, 3 * blocks, 4096 + row_room)

@@ -16,7 +16,7 @@ import math
 from kido.jit import callback, kernel, view
 from kido.solvers.cone import solve_bounded
 from kido.solvers.problem import CONTACT, PROBLEM, PROBLEM_NOT_FINITE
-from kido.solvers.rows import INDEX, extra_velocity, push1, push_extra, velocity1
+from kido.solvers.rows import INDEX, complete, extra_velocity, push1, push_extra, velocity1
 
 STOP_TOLERANCE = 1e-4  # change of velocity in a sweep, relative to the largest bias, at which an island is done
 SMALL_ISLAND = 20  # times the cap of sweeps for a small island, where masses may differ by thousands
@@ -77,6 +77,7 @@ def project_island(c, island, cap):
                 largest = bias
     if not finite or largest <= 0.0:
         return 0
+    complete(c, island)
     done = 0
     change = largest
     while done < cap and change > STOP_TOLERANCE * largest:
