@@ -16,9 +16,8 @@ from kido.constraints.joint import (
     wanted_velocity,
 )
 from kido.constraints.surfaces import NO_ROWS, find_rows, has_spin, row_of
-from kido.constraints.wrenches import begin_deferral, begin_description, end_description, note_contact
+from kido.constraints.wrenches import begin_deferral, begin_description, end_description, note_contact, note_coordinate
 from kido.jit import kernel
-from kido.kernels.regularized_tree import hold_body
 from kido.kernels.responses import ask_coordinate, forget_responses, make_responses
 
 ASSEMBLED, PROBLEM_FULL, SURFACES_WANTED = 0, 1, 2
@@ -48,7 +47,7 @@ def needed(t, d, c, pr, src, s, responses):
         a, b = c.body_a[k], c.body_b[k]
         pool += pool_size(t, a, b)
         if possible:
-            note_contact(t, c, s, src, k, segment_length(t, a) > 0, segment_length(t, b) > 0)
+            note_contact(t, d, c, s, src, k, segment_length(t, a) > 0, segment_length(t, b) > 0)
         ask_responses(t, responses, a, b, spins)
     if spins:
         blocks, rows, pool = 2 * blocks, 2 * rows, 2 * pool
@@ -67,7 +66,7 @@ def needed(t, d, c, pr, src, s, responses):
             if may_have_row(t, d, pr, src, k):
                 ask_coordinate(t, responses, k)
                 if responses.deferred[tree_index] != 0:
-                    hold_body(t, src.regularized, t.body_of_dof[k], t.tree_body[tree_index])
+                    note_coordinate(t, src, tree_index, k)
     src.blocks_needed, src.rows_needed, src.pool_needed = blocks, rows, pool
     src.responses_needed = responses.needed
     src.extras_needed = 0
