@@ -51,6 +51,7 @@ def needed(t, d, c, pr, src, s, responses):
         ask_responses(t, responses, a, b, spins)
     if spins:
         blocks, rows, pool = 2 * blocks, 2 * rows, 2 * pool
+    src.num_row_dofs = 0
     for n in range(src.num_joint_dofs):
         k = src.joint_dof[n]
         tree_index = t.tree_of_body[t.body_of_dof[k]]
@@ -64,6 +65,8 @@ def needed(t, d, c, pr, src, s, responses):
             rows += number
             pool += number * (t.tree_dof[tree_index + 1] - t.tree_dof[tree_index])
             if may_have_row(t, d, pr, src, k):
+                src.row_dof[src.num_row_dofs] = k
+                src.num_row_dofs += 1
                 ask_coordinate(t, responses, k)
                 if responses.deferred[tree_index] != 0:
                     note_coordinate(t, src, tree_index, k)
@@ -100,10 +103,8 @@ def add_joints(t, d, pr, src, block, row, pool):
 
     Nothing of it moves a prescribed coordinate.
     """
-    for n in range(src.num_joint_dofs):
-        k = src.joint_dof[n]
-        if t.tree_mobile[t.tree_of_body[t.body_of_dof[k]]] == 0:
-            continue
+    for n in range(src.num_row_dofs):
+        k = src.row_dof[n]
         if is_turned(t, k) and can_slide(t, k):
             block, row, pool = add_position_limits(t, d, pr, src, k, block, row, pool)
         if t.prescribed[k] != 0:

@@ -36,6 +36,9 @@ def begin_deferral(t, pr, src, possible):
     for b in range(src.num_described):
         pr.deferred[b] = 0
     src.num_described = 0
+    if not possible and src.deferring == 0:
+        return
+    src.deferring = 1 if possible else 0
     for k in range(t.tree_mobile.shape[0]):
         r.deferred[k] = 0
         if possible and r.deferrable[k] != 0 and r.apart[k] == 0 and t.tree_mobile[k] != 0:
@@ -78,6 +81,8 @@ def note_coordinate(t, src, tree_index, k):
 def begin_description(t, d, src):
     """Compliances of the bodies and coordinates of deferred trees that blocks act on."""
     r, y = src.responses, src.regularized
+    if src.deferring == 0:
+        return
     for k in range(t.tree_mobile.shape[0]):
         if r.deferred[k] != 0:
             first = t.tree_body[k]
@@ -146,6 +151,8 @@ def describe_contact(pr, src, block):
 def end_description(t, d, pr, src):
     """Softness in the own compliances of deferred blocks, and their free velocities with bias."""
     r, y = src.responses, src.regularized
+    if src.deferring == 0:
+        return
     found = 0
     for k in range(t.tree_mobile.shape[0]):
         if r.deferred[k] != 0:

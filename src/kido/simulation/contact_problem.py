@@ -96,6 +96,7 @@ def place_inertias(engine: Stepped, problem: Any) -> None:
 def place_responses(engine: Stepped, problem: Any, row_origins: ROW_ORIGINS) -> None:
     """Tell assembly and solvers where responses of bodies lie."""
     row_origins.responses = problem.responses = engine.responses.container
+    engine.responses.container.deferred[:] = 0
     row_origins.regularized, row_origins.touched = engine.tree_newton.regularized, engine.touched
 
 
