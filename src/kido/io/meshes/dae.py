@@ -347,9 +347,10 @@ def _bound_materials(instance: Element) -> dict[str, str]:
 
 
 def _rotation(axis: np.ndarray, angle: float) -> np.ndarray:
-    length = float(np.linalg.norm(axis))
-    if length == 0.0:
+    largest = float(np.abs(axis).max())
+    if largest == 0.0:
         return np.eye(3)
-    x, y, z = axis / length
+    axis = axis / largest  # whose squares are numbers
+    x, y, z = axis / np.linalg.norm(axis)
     k = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return np.eye(3) + np.sin(angle) * k + (1.0 - np.cos(angle)) * (k @ k)
