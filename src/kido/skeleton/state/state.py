@@ -123,7 +123,8 @@ class State(Places, StateView):
 
     def warn_of_limits(self, dofs: Any = None) -> None:
         """Warn a user who has set positions, of some coordinates or all, that are beyond limits."""
-        what = partial(limits.outside_text, self.skeleton, self.tree, self.data.q, slice(None) if dofs is None else dofs)
+        chosen = slice(None) if dofs is None else dofs
+        what = partial(limits.outside_text, self.skeleton, self.tree, self.data.q, chosen)
         warn_user("limits", what, ("kido.skeleton", "kido.jit.members"))
 
     def read(self, field: str) -> Array:
