@@ -75,6 +75,7 @@ _PLACING = ("instance_node", "instance_geometry", "instance_controller")  # what
 _PRIMITIVES = ("triangles", "polylist", "polygons", "tristrips", "trifans")
 
 
+@np.errstate(all="ignore")  # what is not finite is refused with the mesh
 def read_dae(path: str, up_axis: str = "ignore", submesh: str | None = None) -> MeshData:
     """Triangles of a COLLADA file's scene in metres, or of its geometries of one name or id.
 
