@@ -21,15 +21,13 @@ from kido.kernels.responses import RESPONSES, Responses
 from kido.kernels.touched_bodies import (
     MOST,
     TOUCHED,
-    apply_touched,
     make_columns,
     place_columns,
-    release_touched,
-    solve_touched,
     touch_body,
     touch_dof,
     untouch_tree,
 )
+from kido.kernels.touched_laws import apply_touched, release_touched, solve_touched
 from kido.tree.schema import DATA, TREE
 from trees import SEEDS, Reference, skeletons
 

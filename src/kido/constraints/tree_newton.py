@@ -45,7 +45,7 @@ from kido.kernels.regularized_tree import (
     solve_held_tree,
     weigh_held,
 )
-from kido.kernels.touched_bodies import apply_touched, release_touched, solve_touched
+from kido.kernels.touched_laws import apply_touched, release_touched, solve_touched
 from kido.solvers.body_newton import MAX_CONE_FRICTION, MAX_PENALTY
 from kido.solvers.certify import measure_rows
 from kido.solvers.gauss_seidel import relax_bounded, relax_contact
