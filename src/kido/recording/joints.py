@@ -45,6 +45,7 @@ def joint_to_dict(joint: Joint) -> dict[str, Any]:
         "actuators": [dof.actuator_type.name for dof in joint.dofs],
         "mimics": [None if dof.mimic is None else dataclasses.asdict(dof.mimic) for dof in joint.dofs],
         "enforce_velocity_limits": joint.enforce_velocity_limits,
+        "enforce_command_limits": joint.enforce_command_limits,
         "enforce_position_limits": joint.enforce_position_limits,
         **unique,
         **{key: joint.get_property(key).tolist() for key in DOF_PROPERTIES},
@@ -98,6 +99,7 @@ def _set_actuators(joint: Joint, data: dict[str, Any]) -> None:
     joint.mimics = [None if mimic is None else Mimic(**mimic) for mimic in data["mimics"]]
     joint.actuator_types = data["actuators"]
     joint.enforce_velocity_limits = data["enforce_velocity_limits"]
+    joint.enforce_command_limits = data.get("enforce_command_limits", False)  # older ones were made without
 
 
 def _hinge_to_dict(hinge: Hinge) -> dict[str, Any]:

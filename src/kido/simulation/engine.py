@@ -90,6 +90,7 @@ class Engine:
             node for s in self.skeletons for b in s.bodies for node in b.shapes if node.collision and b.collidable
         ]
         self.is_adopted = False
+        self.acting: Any = None  # the feature by which commands act otherwise than they are given, while it does
         dofs = int(self.tree.first_dof[-1])
         self.last, self.worst = REPORT(), REPORT()
         self.world = WORLD(dofs=dofs, last=self.last, worst=self.worst)

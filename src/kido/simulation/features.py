@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kido.simulation.actuation import Actuation
+from kido.simulation.commands import Commands
 from kido.simulation.contact_events import ContactEventLog
 from kido.simulation.contact_surface import ContactSurfaceHandler
 from kido.simulation.feature import Feature
@@ -35,4 +36,5 @@ FEATURES: list[type[Feature]] = [
     StepThreads,
     ContactEventLog,
     Sleepers,
+    Commands,  # after sleepers: where all sleep, a step is over before commands are looked at
 ]

@@ -212,8 +212,14 @@ def run(engine: Any, number: int, time: Callable[[], float]) -> None:
     """
     if engine.undriven.size:
         engine.data.tau[engine.undriven] = 0.0
-    runner = engine.feature(Motion).runner
-    if isinstance(runner, StagedMotion):
-        runner.run(number)
-    else:
-        runner.run(number, time())
+    runner, acting = engine.feature(Motion).runner, engine.acting
+    try:
+        if isinstance(runner, StagedMotion):
+            runner.run(number)
+        else:
+            if acting is not None:
+                acting.apply()
+            runner.run(number, time())
+    finally:
+        if acting is not None:
+            acting.put_back()

@@ -78,6 +78,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         self.version = self.structure_version = 0  # counts all changes; and when bodies, joints or coordinates changed
         self.appearance_version = 0  # counts changes of what is drawn of its shapes, and how
         self.has_actuators = False  # that dynamics alone must respect: not FORCE or MIMIC; known when compiled
+        self.command_bounds: tuple[Array, Array] | None = None  # of coordinates, where any is; known when compiled
         self.own_gravity = np.array(STANDARD_GRAVITY)
         self.parts = Parts(self)
         self._loops_enabled = True

@@ -108,6 +108,7 @@ class JointActuation:
         self._actuators = [ActuatorType.FORCE] * n
         self._mimics: list[Mimic | None] = [None] * n
         self._enforce_velocity_limits = False
+        self._enforce_command_limits = True
         if mimic is not None:
             self.mimic = mimic
         if actuator is not None:
@@ -249,6 +250,17 @@ class JointActuation:
         self._actuation_changed(before)
 
     @property
+    def enforce_command_limits(self) -> bool:
+        """Whether commands act within its limits (`Skeleton.bounded_commands`); by default they do."""
+        return self._enforce_command_limits
+
+    @enforce_command_limits.setter
+    @edits
+    def enforce_command_limits(self, value: bool) -> None:
+        self._enforce_command_limits = as_flag(value, f"joint {self.name!r}: enforce_command_limits")
+        self._changed()
+
+    @property
     def _drives_body_axes(self) -> bool:
         """Whether the linear velocity numbers of a free joint are driven or limited, so that a world must keep them.
 
@@ -363,7 +375,30 @@ def fill_actuators(skeleton: Skeleton, joints: list[Joint], tree: Struct) -> Non
             tree.force_lower[k], tree.force_upper[k] = least, most
             tree.velocity_lower[k], tree.velocity_upper[k] = slow[i], fast[i]
             k += 1
+    skeleton.command_bounds = None if skeleton.kinematic else _command_bounds(joints)
     skeleton.has_actuators = not all(ActuatorType(kind).takes_force for kind in set(tree.actuator.tolist()))
+
+
+# What limits the command of an actuator.
+_BOUNDED_BY = {
+    ActuatorType.FORCE: "force",
+    ActuatorType.MIMIC: "force",
+    ActuatorType.SERVO: "velocity",
+    ActuatorType.VELOCITY: "velocity",
+    ActuatorType.ACCELERATION: "acceleration",
+}
+
+
+def _command_bounds(joints: list[Joint]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Least and greatest command that acts, (dofs,) each, infinite where none is enforced; None: nowhere."""
+    bounds: list[tuple[float, float]] = []
+    for joint in joints:
+        for i, kind in enumerate(joint._actuators):
+            what = _BOUNDED_BY.get(kind) if joint._enforce_command_limits else None
+            sides = [joint._properties[f"{what}_{side}_limit"][i] for side in ("lower", "upper")] if what else ()
+            bounds.append((float(sides[0]), float(sides[1])) if sides else (-math.inf, math.inf))
+    least, most = np.array(bounds, float).reshape(-1, 2).T.copy()
+    return (least, most) if np.isfinite([least, most]).any() else None
 
 
 def actuator_types_of(skeleton: Skeleton, value: Any) -> None:

@@ -423,6 +423,7 @@ def take_over(made: Joint, joint: Joint, order: Sequence[int]) -> None:
     made._properties = {key: values[chosen].copy() for key, values in joint._properties.items()}
     made._enforce_position_limits = joint._enforce_position_limits
     made._enforce_velocity_limits = joint._enforce_velocity_limits
+    made._enforce_command_limits = joint._enforce_command_limits
     made._actuators = [joint._actuators[k] for k in chosen]
     made._mimics = [_with_number(joint, k) for k in chosen]
 

@@ -13,7 +13,7 @@ from kido.kernels.actuation import position_forces
 from kido.math.transform import number_or_nan
 from kido.quantities.quantity import OF_ACCELERATIONS, OF_FORCES
 from kido.quantities.soft import refuse_free, refuse_moving
-from kido.skeleton.state.actuation import TAKES_FORCE, is_prescribed
+from kido.skeleton.state.actuation import TAKES_FORCE, TAKES_MOTION, is_prescribed
 
 if TYPE_CHECKING:
     from kido.skeleton.state.state import State
@@ -108,7 +108,8 @@ def forward_dynamics(of: Any, time_step: float | None = None) -> None:
 
     M(q) udot = T - C(q, u) + J^T f_ext, by the articulated-body algorithm. T are the held `forces` of FORCE and
     MIMIC coordinates, zero for PASSIVE and SERVO ones (servos and gears work in worlds alone), and for POSITION ones
-    kp (command - q) - kd u within their force limits, which `forces` are set to. udot is given for ACCELERATION
+    kp (command - q) - kd u within their force limits, which `forces` are set to. Forces and commands act within
+    limits, as `Skeleton.bounded_commands` says, and are kept as they were given. udot is given for ACCELERATION
     coordinates (the command), VELOCITY ones ((command - u) / time_step) and LOCKED ones (zero, and so is their
     velocity from then on), and the `forces` there are set to those that this takes. Joint springs, damping and friction
     are not part of it.
@@ -124,12 +125,21 @@ def forward_dynamics(of: Any, time_step: float | None = None) -> None:
     w = state.settled or state.settle()
     if state.has_soft:
         refuse_free(state, "compute_forward_dynamics")
-    driven = state.skeleton.has_actuators
-    if driven:
-        drive(state, time_step)
-    status = current.joint_accelerations_of_state.call(w.tree, w.held)
-    if driven:
-        state.tree.prescribed[:] = 0  # all other results are those of the free tree
+    driven, bounds = state.skeleton.has_actuators, state.skeleton.command_bounds
+    d = state.data
+    given = None if bounds is None else (d.tau.copy(), d.command.copy())
+    if given is not None:
+        forces, motions = TAKES_FORCE[state.tree.actuator], TAKES_MOTION[state.tree.actuator]
+        d.tau[forces], d.command[motions] = np.clip(d.tau, *bounds)[forces], np.clip(d.command, *bounds)[motions]
+    try:
+        if driven:
+            drive(state, time_step)
+        status = current.joint_accelerations_of_state.call(w.tree, w.held)
+        if driven:
+            state.tree.prescribed[:] = 0  # all other results are those of the free tree
+    finally:
+        if given is not None:
+            d.tau[forces], d.command[motions] = given[0][forces], given[1][motions]
     state.stamps[OF_ACCELERATIONS] = state.stamps[OF_FORCES] = object()
     if status >= 0:
         state.raise_singular(status)

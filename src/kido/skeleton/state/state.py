@@ -261,6 +261,17 @@ class State(Places, StateView):
         vector = self.finite(value, "commands")
         self.set_commands(slice(0, len(vector)), vector, f"skeleton {self.name!r}: commands")
 
+    @property
+    def bounded_commands(self) -> Array:
+        """`commands` as they act, within limits (dofs,) (a copy).
+
+        Forces are bounded by force limits, those of SERVO and VELOCITY by velocity limits, those of ACCELERATION by
+        acceleration limits, unless `Joint.enforce_command_limits` is off; in steps of worlds, in rollouts and by
+        `compute_forward_dynamics`. POSITION actuators bound their forces by themselves.
+        """
+        commands, bounds = self.commands, self.skeleton.command_bounds
+        return commands if bounds is None else read_only_copy(_COMMANDS, np.clip(commands, *bounds))
+
     @in_turn
     def set_commands(self, part: slice, value: ArrayLike, what: str) -> None:
         """Set commands of some coordinates; errors as of `commands`, which begin with `what`."""
@@ -389,7 +400,7 @@ class State(Places, StateView):
 
 
 HANDED_ON = (
-    "apply_impulses", "clear_external_forces", "clear_impulses", "commands", "evaluations", "get_accelerations",
-    "get_forces", "get_positions", "get_velocities", "joint_impulses", "set_accelerations", "set_forces",
-    "set_positions", "set_velocities",
+    "apply_impulses", "bounded_commands", "clear_external_forces", "clear_impulses", "commands", "evaluations",
+    "get_accelerations", "get_forces", "get_positions", "get_velocities", "joint_impulses", "set_accelerations",
+    "set_forces", "set_positions", "set_velocities",
 )  # fmt: skip
