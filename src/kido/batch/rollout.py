@@ -80,6 +80,12 @@ class RolloutPool(FixedAttributes):
         time_step: float | None = None,
     ):
         world, chosen = _world_of(model, skeleton)
+        asking = [c.name for c in world.controllers if c.calls_python]
+        if asking:
+            raise ModelError(
+                f"rollout of world {world.name!r}: controllers {', '.join(asking)} are called from Python, which "
+                "rollouts do not; those of kido.control without functions of time run compiled"
+            )
         self.world = world.clone()
         self.world.threads = 1
         if time_step is not None:

@@ -91,6 +91,8 @@ class Engine:
         ]
         self.is_adopted = False
         self.acting: Any = None  # the feature by which commands act otherwise than they are given, while it does
+        self.asks_controllers = False  # whether Python has something to do for controllers
+        self.controlled: set[Skeleton] = set()  # skeletons with controllers
         dofs = int(self.tree.first_dof[-1])
         self.last, self.worst = REPORT(), REPORT()
         self.world = WORLD(dofs=dofs, last=self.last, worst=self.worst)

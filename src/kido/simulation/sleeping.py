@@ -124,7 +124,11 @@ class Sleepers(Feature):
         """Take from a skeleton whether it may sleep."""
         skeleton, own = self.engine.skeletons[tree_index], self._dofs(tree_index)
         self.container.may[tree_index] = int(
-            skeleton.can_sleep and skeleton.mobile and own.stop > own.start and not skeleton.soft_bodies
+            skeleton.can_sleep
+            and skeleton.mobile
+            and own.stop > own.start
+            and not skeleton.soft_bodies
+            and skeleton not in self.engine.controlled
         )
 
     def is_asleep(self, skeleton: Any) -> bool:

@@ -23,10 +23,12 @@ from kido.math.transform import as_flag, as_vector, number_or_nan, takes
 from kido.shapes import Plane
 from kido.simulation.collision_filter import CollisionFilter
 from kido.simulation.collision_group import WorldGroup
+from kido.simulation.commands import Commands
 from kido.simulation.constraint_set import ConstraintReport, ConstraintSet
 from kido.simulation.contact_events import ContactEvent, ContactEvents, ContactListener
 from kido.simulation.contact_surface import ContactSurfaceHandler
 from kido.simulation.contacts import ContactSet
+from kido.simulation.controller import Controller
 from kido.simulation.engine import Engine
 from kido.simulation.features import FEATURES
 from kido.simulation.hooks import Push, Pushes, StepHooks
@@ -114,6 +116,7 @@ class World(WorldOptions, Carrier):
         self.constraint_set = ConstraintSet(self)
         self._skeletons: list[Skeleton] = []
         self._collision_filter = CollisionFilter(self)
+        self._controllers: list[Controller] = []
         self.hooks = StepHooks()
         self.pushes = Pushes()
         self._events = ContactEvents()
@@ -211,6 +214,7 @@ class World(WorldOptions, Carrier):
         self._collision_filter.bodies_left(skeleton.bodies)
         self.pushes.drop(skeleton.bodies)
         self.constraint_set.drop(skeleton.bodies, [skeleton])
+        self._controllers = [c for c in self._controllers if c.skeleton is not skeleton]
         return skeleton
 
     @named_arguments
@@ -264,7 +268,7 @@ class World(WorldOptions, Carrier):
                     self._begin()
                 if self.options.collects_events:
                     self._events.begin(self.engine)
-                if n == 1 and not (self.hooks.before or self.hooks.after or self.pushes.all):
+                if n == 1 and not (self.hooks.before or self.hooks.after or self.pushes.all or self._controllers):
                     self._advance(1)
                 elif n == 1:
                     self._advance_many(1)
@@ -293,17 +297,18 @@ class World(WorldOptions, Carrier):
 
     def _advance_many(self, number: int) -> None:
         """Steps between callbacks, or in chunks that leave Python its turn."""
+        advance = self._advance_asking if self._controllers and self.engine.asks_controllers else self._advance
         if self.hooks:
             for _ in range(number):
                 self.hooks.run(self.hooks.before, self)
-                self.pushes.advance(1, self._advance, self)
+                self.pushes.advance(1, advance, self)
                 self.hooks.run(self.hooks.after, self)
             return
         chunk = 1
         while number > 0:
             steps = min(chunk, number)
             started = clock.perf_counter()
-            self.pushes.advance(steps, self._advance, self)
+            self.pushes.advance(steps, advance, self)
             took = clock.perf_counter() - started
             number -= steps
             chunk = max(1, min(10 * chunk, int(chunk * CHUNK_SECONDS / max(took, 1e-6))))
@@ -321,6 +326,13 @@ class World(WorldOptions, Carrier):
             own["_is_stepping"] = before
         if number > WATCH or not version & WATCH:
             self._watch_motion()
+
+    def _advance_asking(self, number: int) -> None:
+        """Steps, between which Python does what controllers need of it."""
+        while number > 0:
+            steps = self.engine.feature(Commands).ask(number)
+            self._advance(steps)
+            number -= steps
 
     def _watch_motion(self) -> None:
         """Warn a user, once, of motions that outrun detection."""
@@ -342,6 +354,58 @@ class World(WorldOptions, Carrier):
             A function that takes it off again.
         """
         return self.hooks.add(callback, before)
+
+    @property
+    def controllers(self) -> tuple[Controller, ...]:
+        """Controllers that it calls, in the order they were added."""
+        return tuple(self._controllers)
+
+    @in_turn
+    @named_arguments
+    def add_controller(self, controller: Controller) -> Controller:
+        """Have a controller drive a skeleton of the world in steps and rollouts; see `kido.control`.
+
+        Controllers are called at the start of a step in the order they were added. They belong to the world: clones
+        have clones of them, snapshots the forces that they hold. Skeletons with controllers do not sleep.
+
+        Raises:
+            ModelError: no controller of a skeleton in this world, one that it has already, or a rate that is no whole
+                number of time steps.
+        """
+        what = f"world {self.name!r}: add_controller"
+        if not isinstance(controller, Controller):
+            raise ModelError(f"{what}: expected a kido.control.Controller, got {controller!r}")
+        self._own(controller.skeleton)
+        if controller in self._controllers:
+            raise ModelError(f"{what}: {controller!r} is there already")
+        controller.steps(self.time_step)
+        self._set_controllers([*self._controllers, controller])
+        return controller
+
+    @in_turn
+    @named_arguments
+    def remove_controller(self, controller: Controller) -> Controller:
+        """Take a controller off; forces that it holds are gone.
+
+        Raises:
+            ModelError: the world has no such.
+        """
+        if controller not in self._controllers:
+            raise ModelError(f"world {self.name!r}: remove_controller: it has no {controller!r}")
+        self._set_controllers([c for c in self._controllers if c is not controller])
+        return controller
+
+    def _set_controllers(self, controllers: list[Controller]) -> None:
+        engine = self.engine
+        commands, before = engine.feature(Commands), self._controllers
+        try:
+            commands.set_controllers(controllers)
+        except BaseException:
+            commands.set_controllers(before)
+            raise
+        self._controllers = controllers
+        engine.feature(Sleepers).properties_changed()
+        engine.link()
 
     @in_turn
     @named_arguments
@@ -758,6 +822,9 @@ class World(WorldOptions, Carrier):
         self._changes.clear()
         self.version += 1
         engine.adopted()
+        if self._controllers:
+            engine.feature(Commands).set_controllers(self._controllers)
+            engine.link()
         warn_of_untested_pairs(engine)
         if self._kept is not None:
             set_warm_state(engine, self._kept)

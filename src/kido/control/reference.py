@@ -1,0 +1,137 @@
+"""What controllers follow: numbers that stay, samples, functions of time, motions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike, NDArray
+
+from kido.attributes import FixedAttributes
+from kido.errors import ModelError, StateError
+from kido.math.transform import as_numbers, number_or_nan
+from kido.skeleton import Skeleton
+
+Array = NDArray[np.float64]
+_SHORT = 1e-5  # [s] central differences over it are exact to 1e-10 of the third derivative
+_LONG = 1e-3  # [s] of velocities, which are rounded themselves
+
+
+class Samples(FixedAttributes):
+    """Positions over time, from samples: a cubic spline through the numbers of the coordinates.
+
+    Before the first sample and after the last one positions stay. Rotation vectors of ball and free joints are to be
+    without jumps from sample to sample.
+
+    Args:
+        positions: (samples, coordinates) [m, rad].
+        rate: samples per second [Hz].
+
+    Attributes:
+        duration: time of the last sample [s].
+
+    Raises:
+        StateError: fewer than two samples, numbers that are not finite, or a rate that is not positive.
+    """
+
+    def __init__(self, positions: ArrayLike, rate: float):
+        try:
+            rows = as_numbers(positions)
+        except (TypeError, ValueError):
+            rows = np.zeros(0)
+        if rows.ndim != 2 or len(rows) < 2 or not np.isfinite(rows).all():
+            raise StateError(f"samples: expected finite positions (samples, coordinates), got {positions!r:.200}")
+        hertz = number_or_nan(rate)
+        if not 0.0 < hertz < np.inf:
+            raise StateError(f"samples: rate: expected a positive number [Hz], got {rate!r}")
+        times = np.arange(len(rows)) / hertz
+        self.duration = float(times[-1])
+        self._spline = scipy.interpolate.CubicSpline(times, rows)
+
+    def positions(self, time: float) -> Array:
+        """Positions at a time [s]."""
+        return self._spline(min(max(time, 0.0), self.duration))
+
+
+class Reference:
+    """Positions, velocities and accelerations of a skeleton's coordinates over time.
+
+    Args:
+        skeleton: whose coordinates.
+        dofs: which of them it gives; the others stay as they are when it is asked.
+        given: numbers, a function of time, or an object with `positions(t)` and perhaps `velocities(t)` and
+            `accelerations(t)`.
+
+    Raises:
+        ModelError: something else, or other sizes.
+    """
+
+    def __init__(self, skeleton: Skeleton, dofs: NDArray[np.int64], given: Any):
+        self.skeleton, self.dofs, self.given = skeleton, dofs, given
+        self.constant: Array | None = None
+        self._positions: Callable[[float], Any]
+        if hasattr(given, "positions"):
+            self._positions = given.positions
+        elif callable(given):
+            self._positions = given
+        else:
+            self.constant = self.whole(given)
+            self._positions = lambda time: given
+        self.duration: float | None = getattr(given, "duration", None)
+
+    def whole(self, values: Any) -> Array:
+        """Positions of all coordinates from those that are given.
+
+        Raises:
+            ModelError: they are not as many as the dofs, or the skeleton's, or not finite.
+        """
+        n, whole = self.skeleton.num_dofs, np.array(self.skeleton.positions)
+        return spread(self.skeleton, self.dofs, values, whole, f"skeleton {self.skeleton.name!r}: target", n)
+
+    def positions(self, time: float) -> Array:
+        """Positions (skeleton's dofs,) at a time [s]."""
+        return self.whole(self._positions(time))
+
+    def velocities(self, time: float) -> Array:
+        """Velocities at a time; differences of positions where none are given."""
+        if self.constant is not None:
+            return np.zeros(self.skeleton.num_dofs)
+        if hasattr(self.given, "velocities"):
+            return self._spread_rates(self.given.velocities(time))
+        after, before = self.positions(time + _SHORT), self.positions(time - _SHORT)
+        return np.array(self.skeleton.position_differences(after, before)) / (2.0 * _SHORT)
+
+    def accelerations(self, time: float) -> Array:
+        """Accelerations at a time; differences of velocities where none are given."""
+        if self.constant is not None:
+            return np.zeros(self.skeleton.num_dofs)
+        if hasattr(self.given, "accelerations"):
+            return self._spread_rates(self.given.accelerations(time))
+        return (self.velocities(time + _LONG) - self.velocities(time - _LONG)) / (2.0 * _LONG)
+
+    def _spread_rates(self, values: Any) -> Array:
+        n = self.skeleton.num_dofs
+        return spread(self.skeleton, self.dofs, values, np.zeros(n), f"skeleton {self.skeleton.name!r}: target", n)
+
+
+def spread(
+    skeleton: Skeleton, dofs: NDArray[np.int64], values: Any, whole: Array, what: str, n: int, least: float = -np.inf
+) -> Array:
+    """`whole` with some coordinates from one number, one for each of them, or one for each of the skeleton's.
+
+    Raises:
+        ModelError: numbers of another shape, not finite, or below the least.
+    """
+    try:
+        given = as_numbers(values)
+    except (TypeError, ValueError):
+        given = np.full(0, np.nan)
+    if given.shape not in ((), dofs.shape, (n,)) or not np.isfinite(given).all() or (given < least).any():
+        bound = "" if least == -np.inf else f" not below {least:g}"
+        raise ModelError(
+            f"{what}: expected finite numbers{bound}, one for each of {len(dofs)} dofs, got {values!r:.200}"
+        )
+    whole[dofs] = given[dofs] if given.shape == (n,) and n != len(dofs) else given
+    return whole

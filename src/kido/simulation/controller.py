@@ -1,0 +1,192 @@
+"""Controllers: forces on the coordinates of a skeleton that a world asks for at a rate of their own."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kido.attributes import FixedAttributes
+from kido.errors import ModelError, StateError
+from kido.jit import Struct
+from kido.joints import JointKind
+from kido.math.transform import as_numbers, number_or_nan
+from kido.skeleton import Skeleton
+from kido.skeleton.state.subsets import indices_of
+
+if TYPE_CHECKING:
+    from kido.simulation.commands import Commands
+
+Array = NDArray[np.float64]
+_TOLERANCE = 1e-9  # share of a time step by which a period may miss a whole number of steps
+
+
+class Controller(FixedAttributes, ABC):
+    """Joint forces of a skeleton, made anew at a rate of their own, held in between (zero-order hold), in a world.
+
+    `World.add_controller` takes one. Its forces are added to the skeleton's commands and to those of other controllers;
+    the sum acts within force limits (`Joint.enforce_command_limits`). A subclass has `compute`, which is called from
+    Python at the start of those steps that it is due in; those of `kido.control` run compiled, in `World.step(n)` and
+    in rollouts too.
+
+    Args:
+        skeleton: whose coordinates get forces.
+        dofs: which of them: indices, names, slices or `DegreeOfFreedom` objects; by default all those whose actuator
+            is FORCE or MIMIC, but those of free joints.
+        rate: how often forces are made anew [Hz]; the time step of the world must divide its period.
+        period: the same as a number of time steps; by default 1.
+        name: for messages.
+
+    Raises:
+        ModelError: no skeleton, no such dofs, a rate and a period, or numbers that are not positive.
+    """
+
+    def __init__(
+        self,
+        skeleton: Skeleton,
+        dofs: Any = None,
+        *,
+        rate: float | None = None,
+        period: int | None = None,
+        name: str | None = None,
+    ):
+        self._name = type(self).__name__ if name is None else str(name)
+        if not isinstance(skeleton, Skeleton):
+            raise ModelError(f"controller {self._name!r}: expected a skeleton, got {skeleton!r}")
+        self._skeleton = skeleton
+        chosen = _own_dofs(skeleton) if dofs is None else indices_of(skeleton, dofs)
+        driven = {k: skeleton.dofs[k] for k in np.asarray(chosen, np.int64).tolist()}
+        for dof in driven.values():
+            if not dof.actuator_type.takes_force:
+                raise ModelError(
+                    f"controller {self._name!r}: dof {dof.name!r} is driven by a {dof.actuator_type.name} actuator; "
+                    "controllers give forces: expected FORCE or MIMIC"
+                )
+        self._dofs: NDArray[np.int64] = np.array(list(driven), np.int64)
+        self._rate, self._period = _timing(rate, period, self._name)
+        self._commands: Commands | None = None  # of the world that calls it
+        self._number = -1
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return self._name
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """Whose coordinates get forces."""
+        return self._skeleton
+
+    @property
+    def dofs(self) -> NDArray[np.int64]:
+        """Indices of the coordinates that get forces (a copy)."""
+        return self._dofs.copy()
+
+    @property
+    def forces(self) -> Array:
+        """Forces (skeleton's dofs,) that it asked for last, as they are held now; zeros before (a copy) [N, N m]."""
+        if self._commands is None:
+            return np.zeros(self._skeleton.num_dofs)
+        return self._commands.forces_of(self._number).copy()
+
+    @property
+    def saturated(self) -> NDArray[np.bool_]:
+        """(skeleton's dofs,) where what all commands and controllers asked for in the last step was beyond limits."""
+        if self._commands is None:
+            return np.zeros(self._skeleton.num_dofs, bool)
+        return self._commands.saturated(self._number)
+
+    @abstractmethod
+    def compute(self) -> ArrayLike:
+        """Forces at the skeleton's present state: one for each of its `dofs`, or one for each of the skeleton's."""
+
+    # For worlds --------------------------------------------------------------------------------------------
+
+    def compile(self, time: float) -> tuple[Any, Struct] | None:
+        """What a world calls in place of `compute`: a callback (world, struct, COMMANDS, number), and its struct.
+
+        Args:
+            time: for which forces are held [s].
+
+        Returns:
+            None: there is no such, and Python calls `compute`.
+        """
+        return None
+
+    @property
+    def calls_python(self) -> bool:
+        """Whether Python has something to do each time that it is due."""
+        return True
+
+    def prepare(self, time: float) -> None:
+        """It is due, at a time since it was added [s]; before compiled code runs it, or `compute` is called."""
+
+    def whole_forces(self) -> Array:
+        """What `compute` returns, checked, for all coordinates of the skeleton.
+
+        Raises:
+            StateError: it is something else than finite numbers, one for each dof.
+        """
+        found = self.compute()
+        n, whole = self._skeleton.num_dofs, np.zeros(self._skeleton.num_dofs)
+        try:
+            values = as_numbers(found)
+        except (TypeError, ValueError):
+            values = np.full(0, np.nan)
+        if values.shape not in ((n,), self._dofs.shape) or not np.isfinite(values).all():
+            raise StateError(
+                f"controller {self._name!r}: compute: expected {len(self._dofs)} finite forces, or {n}, "
+                f"got {found!r:.200}"
+            )
+        whole[self._dofs] = values if values.shape == self._dofs.shape else values[self._dofs]
+        return whole
+
+    def steps(self, time_step: float) -> int:
+        """Its period in time steps.
+
+        Raises:
+            ModelError: its rate has no whole number of them.
+        """
+        if self._rate is None:
+            return self._period
+        number = 1.0 / (self._rate * time_step)
+        if round(number) < 1 or abs(number - round(number)) > _TOLERANCE * max(1.0, number):
+            raise ModelError(
+                f"controller {self._name!r}: rate: {self._rate:g} Hz is a period of {number:g} time steps of "
+                f"{time_step:g} s; expected a whole number"
+            )
+        return round(number)
+
+    def held_by(self, commands: Commands | None, number: int) -> None:
+        """A world keeps its forces from now on; None: no world does."""
+        self._commands, self._number = commands, number
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_commands": None, "_number": -1}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._skeleton.name!r}, {len(self._dofs)} dofs)"
+
+
+def _own_dofs(skeleton: Skeleton) -> Sequence[int]:
+    """Coordinates that take forces, without those of free joints."""
+    dofs = enumerate(skeleton.dofs)
+    return [k for k, dof in dofs if dof.actuator_type.takes_force and dof.joint.kind != JointKind.FREE]
+
+
+def _timing(rate: float | None, period: int | None, name: str) -> tuple[float | None, int]:
+    if rate is not None and period is not None:
+        raise ModelError(f"controller {name!r}: expected a rate [Hz] or a period [steps], got both")
+    if rate is not None:
+        hertz = number_or_nan(rate)
+        if not 0.0 < hertz < math.inf:
+            raise ModelError(f"controller {name!r}: rate: expected a positive number [Hz], got {rate!r}")
+        return hertz, 1
+    steps = 1 if period is None else period
+    if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 1:
+        raise ModelError(f"controller {name!r}: period: expected a number of steps above 0, got {period!r}")
+    return None, int(steps)
