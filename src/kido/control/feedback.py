@@ -119,10 +119,12 @@ def computed_torque_law(f):
         d.tau[k] = f.force[k]
         if f.driven[k] != 0:
             d.udot[k] = f.acceleration[k] + proportional(f, k, 0.0)
-    move(f, 0.0)
+    move(f, f.period)
     prescribed_forces(t, d, 0, t.parent.shape[0])
     for k in range(f.force.shape[0]):
-        f.force[k] = d.tau[k] - f.force[k] if f.driven[k] != 0 else 0.0
+        # Worlds take dampers at the end of a step.
+        end = f.period * f.damping[k] * d.udot[k]
+        f.force[k] = d.tau[k] - f.force[k] + end if f.driven[k] != 0 else 0.0
 
 
 @kernel
