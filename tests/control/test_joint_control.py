@@ -193,7 +193,7 @@ def test_a_payload_is_carried() -> None:
 
 
 def test_contact_forces_of_the_step_before_are_inside() -> None:
-    """A foot on the ground: loads are the contact forces of the step before, so that forces are those of the formula."""
+    """Feet on the ground: forces are those of the formula with contact forces of the step before."""
     robot = kido.load("humanoid")
     world = world_of(robot, gravity=(0, 0, -9.81))
     world.add_ground()

@@ -12,6 +12,7 @@ from kido.control.joint_space import (
     pd,
     stable_pd,
 )
+from kido.control.operational_space import Impedance, OperationalSpace, operational_space
 from kido.control.reference import Samples
 from kido.simulation.controller import Controller
 
@@ -20,12 +21,15 @@ __all__ = [
     "ComputedTorque",
     "Controller",
     "GravityCompensation",
+    "Impedance",
     "JointController",
+    "OperationalSpace",
     "Samples",
     "StablePD",
     "Tracking",
     "computed_torque",
     "gravity_compensation",
+    "operational_space",
     "pd",
     "stable_pd",
 ]

@@ -124,7 +124,7 @@ class JointController(Controller):
 
     def compute(self) -> Array:
         loads = self.skeleton.constraint_forces if self._loads and self.skeleton.host is not None else None
-        return self.forces_at(self._hold, loads)
+        return self.forces_at(self.hold, loads)
 
     def forces_at(self, time: float, loads: ArrayLike | None = None) -> Array:
         """Forces (skeleton's dofs,) at the present state, to be held for a time [s].
@@ -136,14 +136,6 @@ class JointController(Controller):
         core.load[:] = 0.0 if loads is None else loads
         type(self)._law(core.address)
         return core.force.copy()
-
-    @property
-    def _hold(self) -> float:
-        """For how long forces are held [s]; without a world, as its rate says."""
-        host = self.skeleton.host
-        if host is None:
-            return 0.0 if self._rate is None else 1.0 / self._rate
-        return self.steps(host.time_step) * host.time_step
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_core": None, "_present_core": None, "_made_for": None}

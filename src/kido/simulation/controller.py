@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,15 +57,7 @@ class Controller(FixedAttributes, ABC):
         if not isinstance(skeleton, Skeleton):
             raise ModelError(f"controller {self._name!r}: expected a skeleton, got {skeleton!r}")
         self._skeleton = skeleton
-        chosen = _own_dofs(skeleton) if dofs is None else indices_of(skeleton, dofs)
-        driven = {k: skeleton.dofs[k] for k in np.asarray(chosen, np.int64).tolist()}
-        for dof in driven.values():
-            if not dof.actuator_type.takes_force:
-                raise ModelError(
-                    f"controller {self._name!r}: dof {dof.name!r} is driven by a {dof.actuator_type.name} actuator; "
-                    "controllers give forces: expected FORCE or MIMIC"
-                )
-        self._dofs: NDArray[np.int64] = np.array(list(driven), np.int64)
+        self._dofs = driven_dofs(skeleton, dofs, f"controller {self._name!r}")
         self._rate, self._period = _timing(rate, period, self._name)
         self._commands: Commands | None = None  # of the world that calls it
         self._number = -1
@@ -145,6 +136,14 @@ class Controller(FixedAttributes, ABC):
         whole[self._dofs] = values if values.shape == self._dofs.shape else values[self._dofs]
         return whole
 
+    @property
+    def hold(self) -> float:
+        """For how long forces are held [s]; without a world as its rate says, or 0."""
+        host = self._skeleton.host
+        if host is None:
+            return 0.0 if self._rate is None else 1.0 / self._rate
+        return self.steps(host.time_step) * host.time_step
+
     def steps(self, time_step: float) -> int:
         """Its period in time steps.
 
@@ -172,10 +171,25 @@ class Controller(FixedAttributes, ABC):
         return f"{type(self).__name__}({self._skeleton.name!r}, {len(self._dofs)} dofs)"
 
 
-def _own_dofs(skeleton: Skeleton) -> Sequence[int]:
-    """Coordinates that take forces, without those of free joints."""
-    dofs = enumerate(skeleton.dofs)
-    return [k for k, dof in dofs if dof.actuator_type.takes_force and dof.joint.kind != JointKind.FREE]
+def driven_dofs(skeleton: Skeleton, dofs: Any, what: str) -> NDArray[np.int64]:
+    """Indices of coordinates that get forces; None: all that take forces, but those of free joints.
+
+    Raises:
+        NameLookupError: there is no such coordinate.
+        ModelError: one that takes no forces.
+    """
+    own = skeleton.dofs
+    if dofs is None:
+        takes = [k for k, d in enumerate(own) if d.actuator_type.takes_force and d.joint.kind != JointKind.FREE]
+        return np.array(takes, np.int64)
+    chosen = np.array(list(dict.fromkeys(np.asarray(indices_of(skeleton, dofs)).tolist())), np.int64)
+    for k in chosen.tolist():
+        if not own[k].actuator_type.takes_force:
+            raise ModelError(
+                f"{what}: dof {own[k].name!r} is driven by a {own[k].actuator_type.name} actuator; "
+                "controllers give forces: expected FORCE or MIMIC"
+            )
+    return chosen
 
 
 def _timing(rate: float | None, period: int | None, name: str) -> tuple[float | None, int]:
