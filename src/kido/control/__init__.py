@@ -14,19 +14,27 @@ from kido.control.joint_space import (
 )
 from kido.control.operational_space import Impedance, OperationalSpace, operational_space
 from kido.control.reference import Samples
+from kido.control.whole_body import BodyGoal, ComGoal, Contact, Goal, MomentumGoal, PostureGoal, WholeBody
 from kido.simulation.controller import Controller
 
 __all__ = [
     "PD",
+    "BodyGoal",
+    "ComGoal",
     "ComputedTorque",
+    "Contact",
     "Controller",
+    "Goal",
     "GravityCompensation",
     "Impedance",
     "JointController",
+    "MomentumGoal",
     "OperationalSpace",
+    "PostureGoal",
     "Samples",
     "StablePD",
     "Tracking",
+    "WholeBody",
     "computed_torque",
     "gravity_compensation",
     "operational_space",

@@ -105,7 +105,7 @@ class OperationalSpace(Controller):
         if body.skeleton is not skeleton:
             raise ModelError(f"{what}: expected a body of skeleton {skeleton.name!r}, got {body!r}")
         m, n = self._point.size, skeleton.num_dofs
-        self._kp, self._kd = _gains(kp, m, f"{what}: kp"), _gains(kd, m, f"{what}: kd")
+        self._kp, self._kd = checked_gains(kp, m, f"{what}: kp"), checked_gains(kd, m, f"{what}: kd")
         self._posture = None if posture is None else Reference(skeleton, self._dofs, posture)
         self._posture_gains = [
             spread(skeleton, self._dofs, value, np.zeros(n), f"{what}: {name}", n, least=0.0)
@@ -210,7 +210,12 @@ class Impedance(OperationalSpace):
         return dynamics.forces(wanted, self._null_forces())
 
 
-def _gains(value: ArrayLike, size: int, what: str) -> Array:
+def checked_gains(value: ArrayLike, size: int, what: str) -> Array:
+    """(size,) gains from one number or as many, not negative.
+
+    Raises:
+        ModelError: they are something else.
+    """
     try:
         numbers = np.array(np.broadcast_to(as_numbers(value), (size,)))
     except (TypeError, ValueError):
