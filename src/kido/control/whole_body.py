@@ -211,9 +211,9 @@ class WholeBody(Controller):
     under    (M a + C - G l) = 0 where nothing drives (a floating base),    lower <= M a + C - G l <= upper elsewhere,
              J_c a + J_c'u = -kc J_c u of each contact,    l >= 0,
 
-    with C of gravity, velocities, springs and dampers, G of the contacts' friction pyramids. It does not know of
-    external forces: they are what disturbs it. Joint forces are tau = M a + C - G l. The program is solved by the dense solver of `DifferentialIK`. Where force limits
-    leave no solution they are let go, and worlds bound what acts.
+    with C of gravity, velocities, springs and dampers, G of the contacts' friction pyramids; joint forces are
+    tau = M a + C - G l. It does not know of external forces: they are what disturbs it. The program is solved by the
+    dense solver of `DifferentialIK`. Where force limits leave no solution they are let go, and worlds bound what acts.
     Source: Herzog et al. 2016; Escande, Mansard and Wieber 2014, with weights in place of levels.
 
     Args:

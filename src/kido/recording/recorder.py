@@ -220,7 +220,7 @@ class Recorder(FixedAttributes):
 
     def _parameters(self) -> tuple[Any, ...]:
         world = self.world
-        laws = world.restitution_law, world.position_correction, self._probe.engine.surfaces
+        laws = world.restitution_law, world.position_correction, world.spring_law, self._probe.engine.surfaces
         return world.time_step, world.gravity.tobytes(), *laws
 
     def _note_changes(self) -> None:

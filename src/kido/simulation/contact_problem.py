@@ -27,6 +27,7 @@ class Stepped(Protocol):
     """What a contact problem is made for: an engine."""
 
     tree: Any
+    stepped: Any
     data: Any
     responses: Any
     surfaces: Any
@@ -87,7 +88,7 @@ def place_inertias(engine: Stepped, problem: Any) -> None:
     for feature in engine.features:
         feature.place_inertias(problem)
     problem.body_newton, problem.fill_inertia = body_newton_island, fill_inertia
-    problem.tree, problem.data = engine.tree, engine.data
+    problem.tree, problem.data = engine.stepped, engine.data
     problem.tree_newton = tree_newton_island if has_robots(engine) else None
     problem.make_rows = make_deferred_rows if has_robots(engine) else None
     problem.tree_newton_of = engine.tree_newton.address

@@ -43,6 +43,7 @@ from kido.skeleton.compiler import check_masses, compile_forest
 from kido.skeleton.joints.actuator import followed_dofs
 from kido.skeleton.state.actuation import is_prescribed, join_commands, takes_force, takes_motion
 from kido.solvers import CustomSolver, body_newton_island, project_positions, solve_problem
+from kido.tree.schema import TREE
 
 if TYPE_CHECKING:
     from kido.collision import NativeDetector
@@ -83,6 +84,7 @@ class Engine:
         self.tree: Any
         self.data: Any
         self.tree, self.data, self.windows = compile_forest(self.skeletons, options.gravity)
+        self.stepped = self.tree  # as steps see it: its dampings may be others, by `World.spring_law`
         self.moves = self.tree.moves.copy()  # of each link, whether it moves unless it sleeps
         self.first_link = {s: int(b) for s, b in zip(self.skeletons, self.tree.tree_body, strict=False)}
         self.links = {s: links for s, (links, _, _) in zip(self.skeletons, self.windows, strict=True)}
@@ -147,7 +149,7 @@ class Engine:
         `told_of_runs`, `told_of_steps`: the features that are told.
         """
         w = self.world
-        w.tree, w.data, w.collision = self.tree, self.data, self.detector.container
+        w.tree, w.data, w.collision = self.stepped, self.data, self.detector.container
         w.problem, w.row_origins = self.problem, self.row_origins
         newton = self.tree_newton
         newton.tree, newton.data, newton.collision, newton.row_origins = w.tree, w.data, w.collision, w.row_origins
@@ -293,6 +295,7 @@ class Engine:
         for feature in self.features:
             feature.options_changed()
         self._set_sweep()
+        self._set_springs()
         self.link()
 
     def set_constraints(self, constraints: Iterable[Constraint]) -> None:
@@ -314,12 +317,27 @@ class Engine:
     def set_laws(self) -> None:
         """The laws of impact and of position correction in the settings have changed."""
         write_options(self.row_origins, self.options.settings)
+        self._set_springs()
         self.link()
+
+    def _set_springs(self) -> None:
+        """Dampings that steps see: those of joints, and what takes springs in the future instead of at mid-step."""
+        future = self.options.settings["spring_law"] == "future"
+        if self.stepped is self.tree:
+            if not future:
+                return
+            arrays = {name: getattr(self.tree, name) for name in TREE.arrays}
+            self.stepped = TREE(**{**arrays, "damping": self.tree.damping.copy()})
+            place_inertias(self, self.problem)
+        of_integrator = {MoreauMidpoint: 0.5, SemiImplicitEuler: 1.0}.get(type(self.options.integrator), 0.0)
+        ahead = of_integrator * self.options.time_step * (self.tree.prescribed == 0) if future else 0.0
+        self.stepped.damping[:] = self.tree.damping + ahead * self.tree.stiffness
 
     def set_time_step(self) -> None:
         """The time step has changed."""
         self.world.time_step = self.row_origins.time_step = self.options.time_step
         self._set_sweep()
+        self._set_springs()
 
     def _set_sweep(self) -> None:
         """What continuous detection needs to know of the step."""
@@ -347,6 +365,7 @@ class Engine:
         """
         self.layout = Layout()
         self._read_actuators()
+        self._set_springs()
         self.responses.properties_changed()
         list_joints(self, self.row_origins)
         for feature in reversed(self.features):  # what sleeps is awake before others look at it

@@ -39,6 +39,7 @@ WORLD_SETTINGS: dict[str, float] = {
 CHOICES: dict[str, tuple[str, ...]] = {  # settings that are a choice, the default first
     "restitution_law": ("poisson", "newton"),
     "position_correction": ("split", "baumgarte"),
+    "spring_law": ("midpoint", "future"),
 }
 
 
@@ -328,6 +329,23 @@ class WorldOptions(ABC):
     @position_correction.setter
     def position_correction(self, value: str) -> None:
         self._set_law("position_correction", value)
+
+    @property
+    def spring_law(self) -> str:
+        """Where in a step springs of joints are taken: "midpoint" or "future".
+
+        Both are implicit, and stable for any stiffness. At the middle, (q_0 + q_1) / 2, a spring keeps its energy: one
+        too stiff for the time step rings on. In the future its force is that at the middle moved on by the new
+        velocity, (q_0 + q_1) / 2 + (h/2) u_1, under `SemiImplicitEuler` by h u_1. That damps by (h/2) Ks (h Ks) besides
+        the joint's own damping, and what the step is too long for rests within some steps. `ExplicitEuler`,
+        integrators for smooth motion and prescribed coordinates know no difference. Source: springs of the future
+        state in DART's report, there at q_0 + h u_1.
+        """
+        return self.options.settings["spring_law"]
+
+    @spring_law.setter
+    def spring_law(self, value: str) -> None:
+        self._set_law("spring_law", value)
 
     @property
     def loop_solver(self) -> str:

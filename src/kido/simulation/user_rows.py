@@ -110,7 +110,7 @@ class UserRows:
             ModelError: a constraint gave something else than rows; and what its own code raises.
         """
         engine = self.engine
-        d, tree = engine.data, engine.tree
+        d, tree = engine.data, engine.stepped
         world: Any = engine.skeletons[0].host
         u = d.u.copy()
         _natural_axes(tree.address, d.address)

@@ -76,7 +76,7 @@ class World(WorldOptions, Carrier):
         sleeping: whether and when skeletons at rest are no longer computed, see `sleeping`.
         integrator, collision_detector, contact_surface_handler, threads: see the properties of these names.
         **settings: solver parameters: `erp`, `slop`, `max_correction`, `skin`, `skin_share`,
-            `restitution_speed`, `restitution_law`, `position_correction`, and those of
+            `restitution_speed`, `restitution_law`, `position_correction`, `spring_law`, and those of
             `kido.solvers.problem.DEFAULT_SETTINGS`.
 
     Raises:
