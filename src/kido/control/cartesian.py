@@ -44,7 +44,8 @@ class PoseReference:
         """Whether it is a point, without an orientation."""
         if isinstance(self.given, Frame):
             return False
-        return np.shape(self.given(0.0) if callable(self.given) else self.given) == (3,)
+        present: Any = self.given if self._function is None else self._function(0.0)
+        return np.shape(present) == (3,)
 
     def _pose(self, value: Any) -> Array:
         try:

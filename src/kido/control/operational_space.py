@@ -40,7 +40,7 @@ class TaskDynamics:
         J, inverse = point.jacobian(), np.linalg.inv(M)
         others = np.array(s.spring_forces) + s.damping_forces + s.external_forces
         if loads is not None:
-            others = others + loads
+            others = others + np.asarray(loads, float)
         self.inverse_mass, self.inverse = inverse, inverse[np.ix_(dofs, dofs)]
         self.A = J @ inverse[:, dofs]
         self.b = point.bias() - J @ (inverse @ (np.array(s.coriolis_and_gravity_forces) - others))
@@ -50,7 +50,7 @@ class TaskDynamics:
     def forces(self, acceleration: ArrayLike, null_forces: ArrayLike | None = None) -> Array:
         """Forces on the coordinates that give the point an acceleration; `null_forces` act in their null space."""
         back = np.linalg.solve(self.inverse, self.A.T) @ self.inertia
-        tau = back @ (np.asarray(acceleration, float) - self.b)
+        tau: Array = back @ (np.asarray(acceleration, float) - self.b)
         if null_forces is not None:
             own = np.asarray(null_forces, float)
             tau = tau + own - back @ (self.A @ own)

@@ -125,7 +125,6 @@ class Commands(Feature):
 
     key = "controllers"
     container: COMMANDS | None = None
-    is_compiled = True
 
     def __init__(self, engine: Any):
         super().__init__(engine)
@@ -140,6 +139,10 @@ class Commands(Feature):
     @property
     def own_struct(self) -> Any:
         return self.container
+
+    @property
+    def is_compiled(self) -> bool:
+        return True
 
     @property
     def is_undone(self) -> bool:

@@ -10,10 +10,11 @@ from kido.errors import ModelError
 from kido.joints import ActuatorType
 from kido.kernels import current
 from kido.kernels.actuation import position_forces
+from kido.kernels.command_limits import bound_commands, put_back_commands
 from kido.math.transform import number_or_nan
 from kido.quantities.quantity import OF_ACCELERATIONS, OF_FORCES
 from kido.quantities.soft import refuse_free, refuse_moving
-from kido.skeleton.state.actuation import TAKES_FORCE, TAKES_MOTION, is_prescribed
+from kido.skeleton.state.actuation import TAKES_FORCE, is_prescribed
 
 if TYPE_CHECKING:
     from kido.skeleton.state.state import State
@@ -126,23 +127,28 @@ def forward_dynamics(of: Any, time_step: float | None = None) -> None:
     if state.has_soft:
         refuse_free(state, "compute_forward_dynamics")
     driven, bounds = state.skeleton.has_actuators, state.skeleton.command_bounds
-    d = state.data
-    given = None if bounds is None else (d.tau.copy(), d.command.copy())
-    if given is not None:
-        forces, motions = TAKES_FORCE[state.tree.actuator], TAKES_MOTION[state.tree.actuator]
-        d.tau[forces], d.command[motions] = np.clip(d.tau, *bounds)[forces], np.clip(d.command, *bounds)[motions]
-    try:
-        if driven:
-            drive(state, time_step)
-        status = current.joint_accelerations_of_state.call(w.tree, w.held)
-        if driven:
-            state.tree.prescribed[:] = 0  # all other results are those of the free tree
-    finally:
-        if given is not None:
-            d.tau[forces], d.command[motions] = given[0][forces], given[1][motions]
+    if bounds is None:
+        status = _accelerate(state, w, driven, time_step)
+    else:
+        given = np.empty(len(bounds[0]))
+        bound_commands.call(w.tree, w.held, *bounds, given)
+        try:
+            status = _accelerate(state, w, driven, time_step)
+        finally:
+            put_back_commands.call(w.tree, w.held, given)
     state.stamps[OF_ACCELERATIONS] = state.stamps[OF_FORCES] = object()
     if status >= 0:
         state.raise_singular(status)
+
+
+def _accelerate(state: State, w: Any, driven: bool, time_step: float | None) -> int:
+    """Accelerations by commands as they act; the status of the sweep."""
+    if driven:
+        drive(state, time_step)
+    status = current.joint_accelerations_of_state.call(w.tree, w.held)
+    if driven:
+        state.tree.prescribed[:] = 0  # all other results are those of the free tree
+    return status
 
 
 # As `compute_NAME`: methods of states and of skeletons, whose current state is meant; the only ones of such names.
