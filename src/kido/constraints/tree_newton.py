@@ -1,21 +1,12 @@
 """Newton's method on the exact cone along a tree: contacts and joint rows of one robot, one sweep an iteration.
 
 Where all blocks of an island act on one skeleton, each on one of its bodies (contacts with the ground or with what
-does not respond) or on one coordinate, a linearization of their laws is a tree held by linear laws
+does not respond) or on one coordinate, a linearization of their laws (`kido.solvers.laws`) is a tree held by linear laws
 (`kido.kernels.regularized_tree`). An iteration costs a sweep of the tree and some work for each block: neither rows of
-J and of responses nor a matrix are read. With x = p - D v, D a block's mean inertia, the law of a contact is
-
-* open where x_n <= 0:  p = 0;
-* sticking where |x_t| <= mu x_n:  p' = p - sigma v';
-* sliding else, along e = x_t / |x_t|:  p_n' = p_n - sigma v_n',  p_t' = mu p_n' e - (mu p_n / |v_t|) (1 - e e^T) v_t'
-
-with sigma = TREE_PENALTY D and primes for the iteration's result. Limits, dry friction and servos: at a bound, else as
-sticking. Steps are full ones. A warm start mostly has the right cases, and one or two iterations are enough: the error
-of an iteration is the change of p over TREE_PENALTY. Greater penalties amplify what redundant contacts leave undecided,
-so that only where impulses creep, along a direction that moves next to nothing, the penalty is raised. What is not
-solved when nothing is gained any more is left as it is: sweeps find other cases from there (`kido.solvers.default`).
-
-Source: Alart and Curnier 1991 for the cases; Rockafellar 1976 for the proximal term.
+J and of responses nor a matrix are read. Steps are full ones. A warm start mostly has the right cases, and one or two
+iterations are enough. Only where impulses creep, along a direction that moves next to nothing, the penalty is raised.
+What is not solved when nothing is gained any more is left as it is: sweeps find other cases from there
+(`kido.solvers.default`).
 """
 
 from __future__ import annotations
@@ -36,21 +27,29 @@ from kido.joints.kinds import FREE
 from kido.kernels.free_lanes import NOT_FREE
 from kido.kernels.regularized_tree import REGULARIZED, deactivate, hold_body, list_held, release_tree, solve_held_tree
 from kido.math.so3 import cross
-from kido.solvers.body_newton import MAX_CONE_FRICTION, MAX_PENALTY
+from kido.solvers.body_newton import MAX_CONE_FRICTION
 from kido.solvers.certify import measure_rows
 from kido.solvers.history import BEST_ROW, gather, load_rows, scatter
+from kido.solvers.laws import (
+    CREEPING,
+    GOOD_MERIT,
+    LAW_PATIENCE,
+    LAW_PENALTY,
+    LAW_ROW,
+    MAX_LAW_PENALTY,
+    SLOW_GAIN,
+    V,
+    bounded_law,
+    contact_law,
+    follow_bounded,
+    follow_contact,
+    own_velocity,
+)
 from kido.solvers.problem import BOUNDED, PROBLEM
 from kido.solvers.rows import INDEX, apply_impulses, free_velocity, velocity3
 from kido.tree.schema import DATA, TREE
 
-TREE_PENALTY = 1e3  # sigma over the block's mean inertia, at first
-CREEPING = 0.8  # at a merit of this share of the one before, up to its inverse, impulses creep: the penalty is raised
-STEEPEST = 1.0 - 1e-9  # share of the cone's edge from which on a sliding contact turns like a sticking one
-TREE_PATIENCE, SLOW_GAIN = 4, 0.9  # iterations that leave more than this share of the least merit, before it stops
-GOOD_MERIT = 0.5  # merit at which the impulses are made admissible and measured
-
-# Rows of `history`: row velocities, free ones, the best impulses met; then the law of each block.
-V, FREE_V_ROW, LAW_ROW, GAIN_ROW, AXIS_ROW = 0, 1, 2, 3, 4
+FREE_V_ROW = 1  # of `history`: velocities of rows without impulses, beside those of the laws
 
 
 class TREE_NEWTON(Struct):
@@ -128,49 +127,18 @@ def row_wrenches(d, src, col, b, body):
 
 @kernel
 def hold_contact(c, y, k, b, body, w, penalty):
-    """Add the linearized law of a contact to what holds its body; LAW_ROW, GAIN_ROW and AXIS_ROW keep it."""
+    """Add the linearized law of a contact to what holds its body."""
     h = c.history
     i = c.row[b] & INDEX
-    step, mu = c.step[b], c.mu[b]
-    sigma = penalty * step
-    p0, p1, p2 = c.impulse[i], c.impulse[i + 1], c.impulse[i + 2]
-    v0, v1, v2 = h[V, k], h[V, k + 1], h[V, k + 2]
-    soft0, soft1, soft2 = c.compliance[i], c.compliance[i + 1], c.compliance[i + 2]
-    x0, x1, x2 = p0 - step * v0, p1 - step * v1, p2 - step * v2
-    # p' = q - G (J u' - J u), G: gn on the normal, e gn from it to the tangents, g11, g12, g22 among these
-    q0 = q1 = q2 = gn = g11 = g12 = g22 = e1 = e2 = 0.0
-    if x0 > 0.0:
-        gn = sigma / (1.0 + sigma * soft0)
-        q0 = p0 - gn * v0
-        t2 = x1 * x1 + x2 * x2
-        if mu > 0.0 and t2 <= mu * mu * x0 * x0:
-            g11 = sigma / (1.0 + sigma * soft1)
-            g22 = sigma / (1.0 + sigma * soft2)
-            q1 = p1 - g11 * v1
-            q2 = p2 - g22 * v2
-        elif mu > 0.0:
-            size = math.sqrt(t2)
-            a1, a2 = x1 / size, x2 / size
-            edge = min(mu * max(p0, 0.0) / size, STEEPEST)
-            g = min(edge / (1.0 - edge) * step, sigma)
-            soft = 0.5 * (soft1 + soft2)
-            g /= 1.0 + g * soft
-            across = g * (a1 * (v2 - soft * p2) - a2 * (v1 - soft * p1))
-            q1 = mu * q0 * a1 + a2 * across
-            q2 = mu * q0 * a2 - a1 * across
-            g11, g12, g22 = g * a2 * a2, -g * a1 * a2, g * a1 * a1
-            e1, e2 = mu * a1, mu * a2
-    h[LAW_ROW, k], h[LAW_ROW, k + 1], h[LAW_ROW, k + 2] = q0, q1, q2
-    h[GAIN_ROW, k], h[GAIN_ROW, k + 1], h[GAIN_ROW, k + 2] = g11, g12, g22
-    h[AXIS_ROW, k], h[AXIS_ROW, k + 1], h[AXIS_ROW, k + 2] = gn, e1, e2
+    gn, e1, e2, g11, g12, g22 = contact_law(c, k, b, penalty)
     if gn == 0.0:
         return
-    d0 = v0 - soft0 * p0 - h[FREE_V_ROW, k]
-    d1 = v1 - soft1 * p1 - h[FREE_V_ROW, k + 1]
-    d2 = v2 - soft2 * p2 - h[FREE_V_ROW, k + 2]
-    r0 = q0 + gn * d0
-    r1 = q1 + e1 * gn * d0 + g11 * d1 + g12 * d2
-    r2 = q2 + e2 * gn * d0 + g12 * d1 + g22 * d2
+    d0 = own_velocity(c, k, i) - h[FREE_V_ROW, k]
+    d1 = own_velocity(c, k + 1, i + 1) - h[FREE_V_ROW, k + 1]
+    d2 = own_velocity(c, k + 2, i + 2) - h[FREE_V_ROW, k + 2]
+    r0 = h[LAW_ROW, k] + gn * d0
+    r1 = h[LAW_ROW, k + 1] + e1 * gn * d0 + g11 * d1 + g12 * d2
+    r2 = h[LAW_ROW, k + 2] + e2 * gn * d0 + g12 * d1 + g22 * d2
     for j in range(6):
         y.pull[body, j] += w[j] * r0 + w[6 + j] * r1 + w[12 + j] * r2
     for j in range(6):
@@ -194,21 +162,10 @@ def sign_of_row(c, src, b):
 @kernel
 def hold_joint(c, src, y, k, b, penalty):
     """Add the linearized law of a joint's row to what holds its coordinate."""
-    h = c.history
-    i = c.row[b] & INDEX
-    p, v, step = c.impulse[i], h[V, k], c.step[b]
-    x = p - step * v
-    q = g = 0.0
-    if x < c.lower[b]:
-        q = c.lower[b]
-    elif x > c.upper[b]:
-        q = c.upper[b]
-    else:
-        g = penalty * step / (1.0 + penalty * step * c.compliance[i])
-        q = p - g * v
-    h[LAW_ROW, k], h[GAIN_ROW, k] = q, g
+    g = bounded_law(c, k, b, penalty)
     sign = sign_of_row(c, src, b)
-    r = q + g * (v - c.compliance[i] * p - h[FREE_V_ROW, k])
+    own = own_velocity(c, k, c.row[b] & INDEX)
+    r = c.history[LAW_ROW, k] + g * (own - c.history[FREE_V_ROW, k])
     y.joint_pull[src.index[b]] += sign * r
     y.joint_gain[src.index[b]] += sign * sign * g
 
@@ -267,12 +224,8 @@ def follow_tree(t, d, c, src, col, y, island, tree_index):
     k = c.island_row[island] & INDEX
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e] & INDEX
-        i = c.row[b] & INDEX
         if c.kind[b] == BOUNDED:
-            x = h[FREE_V_ROW, k] + sign_of_row(c, src, b) * y.s[src.index[b]]
-            old = h[V, k] - c.compliance[i] * c.impulse[i]
-            c.impulse[i] = h[LAW_ROW, k] - h[GAIN_ROW, k] * (x - old)
-            h[V, k] = x + c.compliance[i] * c.impulse[i]
+            follow_bounded(c, k, b, h[FREE_V_ROW, k] + sign_of_row(c, src, b) * y.s[src.index[b]])
             k += 1
         else:
             body = body_of_contact(t, c, src, col, b, tree_index)
@@ -280,21 +233,7 @@ def follow_tree(t, d, c, src, col, y, island, tree_index):
             x0 = h[FREE_V_ROW, k] + row_velocity(w, y, body, 0)
             x1 = h[FREE_V_ROW, k + 1] + row_velocity(w, y, body, 1)
             x2 = h[FREE_V_ROW, k + 2] + row_velocity(w, y, body, 2)
-            soft0, soft1, soft2 = c.compliance[i], c.compliance[i + 1], c.compliance[i + 2]
-            d0 = x0 - (h[V, k] - soft0 * c.impulse[i])
-            d1 = x1 - (h[V, k + 1] - soft1 * c.impulse[i + 1])
-            d2 = x2 - (h[V, k + 2] - soft2 * c.impulse[i + 2])
-            n = h[AXIS_ROW, k] * d0
-            c.impulse[i] = h[LAW_ROW, k] - n
-            c.impulse[i + 1] = (
-                h[LAW_ROW, k + 1] - h[AXIS_ROW, k + 1] * n - h[GAIN_ROW, k] * d1 - h[GAIN_ROW, k + 1] * d2
-            )
-            c.impulse[i + 2] = (
-                h[LAW_ROW, k + 2] - h[AXIS_ROW, k + 2] * n - h[GAIN_ROW, k + 1] * d1 - h[GAIN_ROW, k + 2] * d2
-            )
-            h[V, k] = x0 + soft0 * c.impulse[i]
-            h[V, k + 1] = x1 + soft1 * c.impulse[i + 1]
-            h[V, k + 2] = x2 + soft2 * c.impulse[i + 2]
+            follow_contact(c, k, b, x0, x1, x2)
             k += 3
 
 
@@ -327,7 +266,7 @@ def tree_newton_island(address, island, cap, unused):
     """Newton's method on one island until it is solved (`measure_island`) or `cap` iterations are done.
 
     Reads impulses and u, which must belong together; leaves the impulses of the last iteration, made admissible,
-    with their u and what `measure_island` sets. Stops early where TREE_PATIENCE iterations in turn gained little.
+    with their u and what `measure_island` sets. Stops early where LAW_PATIENCE iterations in turn gained little.
 
     Returns:
         The number of iterations; -1 where the island is none of one robot alone, which is not measured then.
@@ -349,9 +288,9 @@ def tree_newton_island(address, island, cap, unused):
     done = 0
     best = merit
     vain = 0
-    penalty = TREE_PENALTY
-    while done < cap and vain < TREE_PATIENCE and merit > 1.0 and math.isfinite(merit):
-        while done < cap and vain < TREE_PATIENCE and merit > GOOD_MERIT and math.isfinite(merit):
+    penalty = LAW_PENALTY
+    while done < cap and vain < LAW_PATIENCE and merit > 1.0 and math.isfinite(merit):
+        while done < cap and vain < LAW_PATIENCE and merit > GOOD_MERIT and math.isfinite(merit):
             hold_tree(t, d, c, src, col, y, island, tree_index, number, penalty)
             solve_held_tree(t, d, y, first, number, src.time_step)
             follow_tree(t, d, c, src, col, y, island, tree_index)
@@ -360,7 +299,7 @@ def tree_newton_island(address, island, cap, unused):
             done += 1
             vain = vain + 1 if merit > SLOW_GAIN * best else 0
             best = min(best, merit)
-            if merit > CREEPING * last and merit * CREEPING < last and penalty < MAX_PENALTY:
+            if merit > CREEPING * last and merit * CREEPING < last and penalty < MAX_LAW_PENALTY:
                 penalty *= 10.0
                 vain = 0
         if math.isfinite(merit):

@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from kido.jit import callback, kernel, view
 from kido.solvers.certify import measure_island, merit
+from kido.solvers.law_newton import solve_laws
 from kido.solvers.newton import newton_in_rows
 from kido.solvers.prepare import divide, prepare_island, start, sum_up
 from kido.solvers.problem import (
@@ -61,6 +62,7 @@ TREE_STEPS, TREE_SWEEPS, TREE_ROUNDS = 12, 8, 5  # Newton's method along a tree,
 # spread over all of them, which sweeps see last and Newton's method first. Islands of many rows need many of its steps
 # and each is dear: sweeps first, and no end after it.
 TRIVIAL_ROWS, NEAR_STEPS = 30, 10
+LAW_ROWS, LAW_STEPS = 150, 12
 GREAT_ROWS, GREAT_SWEEPS, GREAT_STEPS = 600, 60, 25
 
 
@@ -100,6 +102,10 @@ def sweep_and_factor(c, island, rows, cap):
     in_rows = has_room(c, island)
     few = rows <= FEW_ROWS and in_rows
     done = 0
+    if rows <= LAW_ROWS:
+        done = solve_laws(c, island, LAW_STEPS)
+        if merit(c, island) <= 1.0:
+            return done, cap
     if few:
         first = FEW_SWEEPS
     elif rows > GREAT_ROWS:
