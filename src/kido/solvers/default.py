@@ -57,33 +57,45 @@ from kido.solvers.rows import apply_impulses, clear_island, fastest_approach
 
 HOPELESS = 1e200  # beside what is asked: not a number, or as good as none
 FEW_ROWS, FEW_SWEEPS, FEW_STEPS = 36, 12, 6  # Newton's method in row space: of more rows a step costs too many sweeps
-TREE_STEPS, TREE_SWEEPS, TREE_ROUNDS = 12, 8, 5  # Newton's method along a tree, and sweeps where it stagnates
+# Newton's method on the exact laws, and sweeps where it stagnates; largest island in rows but for those of one robot.
+TREE_STEPS, LAW_STEPS, LAW_SWEEPS, LAW_ROUNDS, LAW_ROWS = 12, 25, 8, 5, 400
 # Bodies that rest on each other, but for the smallest islands, are nearly solved by their warm start; what is left is
 # spread over all of them, which sweeps see last and Newton's method first. Islands of many rows need many of its steps
 # and each is dear: sweeps first, and no end after it.
 TRIVIAL_ROWS, NEAR_STEPS = 30, 10
-LAW_ROWS, LAW_STEPS = 150, 12
 GREAT_ROWS, GREAT_SWEEPS, GREAT_STEPS = 600, 60, 25
 
 
 @kernel
-def follow_tree(c, island):
-    """Newton's method along the tree of one robot, and where that stagnates some sweeps before it goes on.
+def step_by_laws(c, island, on_tree):
+    """Some iterations of Newton's method on the exact laws, along a tree or in body space. -1 where it is not for it."""
+    if on_tree:
+        return c.tree_newton(c, island, TREE_STEPS)
+    return solve_laws(c, island, LAW_STEPS)
+
+
+@kernel
+def follow_laws(c, island, rows):
+    """Newton's method on the exact laws, and where that stagnates some sweeps before it goes on.
 
     Returns:
-        Iterations and sweeps; -1 and 0 where the island is none of one robot alone, which is not measured then.
+        Iterations and sweeps; -1 and 0 where the island is not for it, which may not be measured then.
     """
-    tried = c.tree_newton(c, island, TREE_STEPS)
+    on_tree = c.tree_newton.address != 0
+    tried = step_by_laws(c, island, True) if on_tree else -1
+    if tried < 0 and rows <= LAW_ROWS:
+        on_tree = False
+        tried = step_by_laws(c, island, False)
     if tried < 0:
         return -1, 0
     swept = 0
-    for _ in range(TREE_ROUNDS):
+    for _ in range(LAW_ROUNDS):
         if merit(c, island) <= 1.0:
             break
-        swept += c.sweeper(c, island, TREE_SWEEPS)
+        swept += c.sweeper(c, island, LAW_SWEEPS)
         if merit(c, island) <= 1.0:
             break
-        tried += c.tree_newton(c, island, TREE_STEPS)
+        tried += step_by_laws(c, island, on_tree)
     return tried, swept
 
 
@@ -102,10 +114,6 @@ def sweep_and_factor(c, island, rows, cap):
     in_rows = has_room(c, island)
     few = rows <= FEW_ROWS and in_rows
     done = 0
-    if rows <= LAW_ROWS:
-        done = solve_laws(c, island, LAW_STEPS)
-        if merit(c, island) <= 1.0:
-            return done, cap
     if few:
         first = FEW_SWEEPS
     elif rows > GREAT_ROWS:
@@ -138,12 +146,10 @@ def solve_island(c, island, skip):
     measured = False
     if c.body_newton.address != 0 and not skip and rows <= c.newton_rows:
         measured = True
-        tried = -1
-        if c.tree_newton.address != 0:
-            tried, swept = follow_tree(c, island)
-            done = max(tried, 0) + swept
-            cap -= swept
-        if tried < 0 or not merit(c, island) <= enough:
+        tried, swept = follow_laws(c, island, rows)
+        done = max(tried, 0) + swept
+        cap -= swept
+        if tried < 0 or not merit(c, island) <= 1.0:
             steps, cap = sweep_and_factor(c, island, rows, cap)
             done += steps
     if not measured or not merit(c, island) <= enough:

@@ -26,7 +26,6 @@ from kido.solvers.history import BEST_ROW, TRIAL_ROW, gather, load_rows, scatter
 from kido.solvers.laws import (
     CREEPING,
     GOOD_MERIT,
-    LAW_PATIENCE,
     LAW_PENALTY,
     LAW_ROW,
     MAX_LAW_PENALTY,
@@ -40,6 +39,9 @@ from kido.solvers.laws import (
 )
 from kido.solvers.problem import BOUNDED, CONTACT
 from kido.solvers.rows import INDEX, apply_impulses
+
+PATIENCE = 8  # iterations that gain little before it stops; after SOFTENED of them cases change under smaller penalties
+SOFTENED, SOFTER = 2, 0.03
 
 
 @kernel
@@ -129,23 +131,23 @@ def solve_laws(c, island, cap):
     else those it began with, with their u and what `measure_island` sets.
 
     Returns:
-        The number of iterations; 0 also where the island has blocks without such laws, no room, or unknown masses.
+        The number of iterations; -1 where the island has blocks without such laws, no room, or unknown masses.
     """
     load_rows(c, island, V)
     merit = measure_rows(c, island, V)
-    if not (merit > 1.0 and math.isfinite(merit) and has_laws(c, island)):
+    if merit <= 1.0 or not math.isfinite(merit):
         return 0
-    if not plan_island(c, island) or not has_lower_room(c):
-        return 0
+    if not (has_laws(c, island) and plan_island(c, island) and has_lower_room(c)):
+        return -1
     gather(c, island, TRIAL_ROW)
     start = merit
     done = 0
     best = merit
     vain = 0
     penalty = LAW_PENALTY
-    while done < cap and vain < LAW_PATIENCE and merit > 1.0 and math.isfinite(merit):
-        while done < cap and vain < LAW_PATIENCE and merit > GOOD_MERIT and math.isfinite(merit):
-            linearize_laws(c, island, penalty)
+    while done < cap and vain < PATIENCE and merit > 1.0 and math.isfinite(merit):
+        while done < cap and vain < PATIENCE and merit > GOOD_MERIT and math.isfinite(merit):
+            linearize_laws(c, island, penalty if vain < SOFTENED else SOFTER * penalty)
             done += 1
             if not factor_both(c):
                 merit = math.inf
