@@ -1,11 +1,11 @@
 """Newton's method on the exact cone along a tree: contacts and joint rows of one robot, one sweep an iteration.
 
 Where all blocks of an island act on one skeleton, each on one of its bodies (contacts with the ground or with what
-does not respond) or on one coordinate, a linearization of their laws (`kido.solvers.laws`) is a tree held by linear laws
-(`kido.kernels.regularized_tree`). An iteration costs a sweep of the tree and some work for each block: neither rows of
-J and of responses nor a matrix are read. Steps are full ones. A warm start mostly has the right cases, and one or two
-iterations are enough. Only where impulses creep, along a direction that moves next to nothing, the penalty is raised.
-What is not solved when nothing is gained any more is left as it is: sweeps find other cases from there
+does not respond) or on one coordinate, a linearization of their laws (`kido.solvers.laws`) is a tree held by linear
+laws (`kido.kernels.regularized_tree`). An iteration costs a sweep of the tree and some work for each block: neither
+rows of J and of responses nor a matrix are read. Steps are full ones. A warm start mostly has the right cases, and one
+or two iterations are enough. Only where impulses creep, along a direction that moves next to nothing, the penalty is
+raised. What is not solved when nothing is gained any more is left as it is: sweeps find other cases from there
 (`kido.solvers.default`).
 """
 
@@ -28,17 +28,17 @@ from kido.kernels.free_lanes import NOT_FREE
 from kido.kernels.regularized_tree import REGULARIZED, deactivate, hold_body, list_held, release_tree, solve_held_tree
 from kido.math.so3 import cross
 from kido.solvers.body_newton import MAX_CONE_FRICTION
-from kido.solvers.certify import measure_rows
+from kido.solvers.certify import is_fine, measure_rows
 from kido.solvers.history import BEST_ROW, gather, load_rows, scatter
 from kido.solvers.laws import (
-    CREEPING,
     GOOD_MERIT,
-    LAW_PATIENCE,
     LAW_PENALTY,
     LAW_ROW,
-    MAX_LAW_PENALTY,
-    SLOW_GAIN,
+    POLISHING,
+    SOFTENED,
+    SOFTER,
     V,
+    adapt,
     bounded_law,
     contact_law,
     follow_bounded,
@@ -49,6 +49,8 @@ from kido.solvers.problem import BOUNDED, PROBLEM
 from kido.solvers.rows import INDEX, apply_impulses, free_velocity, velocity3
 from kido.tree.schema import DATA, TREE
 
+PATIENCE = 4  # vain iterations in turn before it stops
+REST_STEPS = 4
 FREE_V_ROW = 1  # of `history`: velocities of rows without impulses, beside those of the laws
 
 
@@ -266,7 +268,7 @@ def tree_newton_island(address, island, cap, unused):
     """Newton's method on one island until it is solved (`measure_island`) or `cap` iterations are done.
 
     Reads impulses and u, which must belong together; leaves the impulses of the last iteration, made admissible,
-    with their u and what `measure_island` sets. Stops early where LAW_PATIENCE iterations in turn gained little.
+    with their u and what `measure_island` sets. Stops early where PATIENCE iterations in turn gained little.
 
     Returns:
         The number of iterations; -1 where the island is none of one robot alone, which is not measured then.
@@ -279,29 +281,32 @@ def tree_newton_island(address, island, cap, unused):
         return -1
     load_rows(c, island, V)
     merit = measure_rows(c, island, V)
-    if merit <= 1.0 or not math.isfinite(merit):
+    if (merit <= 1.0 and is_fine(c, island)) or not math.isfinite(merit):
         return 0
     load_free_velocities(c, island)
     first = t.tree_body[tree_index]
     number = choose_bodies(t, d, c, src, col, y, island, tree_index)
     gather(c, island, BEST_ROW)
-    done = 0
     best = merit
-    vain = 0
+    done, vain = 0, 0
+    more = 1 if merit > 1.0 else REST_STEPS
     penalty = LAW_PENALTY
-    while done < cap and vain < LAW_PATIENCE and merit > 1.0 and math.isfinite(merit):
-        while done < cap and vain < LAW_PATIENCE and merit > GOOD_MERIT and math.isfinite(merit):
-            hold_tree(t, d, c, src, col, y, island, tree_index, number, penalty)
+    while done < cap and vain < PATIENCE and math.isfinite(merit) and (merit > 1.0 or more > 0):
+        while done < cap and vain < PATIENCE and math.isfinite(merit) and (merit > GOOD_MERIT or more > 0):
+            held = penalty if vain < SOFTENED else SOFTER * penalty
+            if merit <= 1.0:
+                if is_fine(c, island):
+                    more = 0
+                    break
+                more -= 1
+                held = POLISHING * LAW_PENALTY
+            hold_tree(t, d, c, src, col, y, island, tree_index, number, held)
             solve_held_tree(t, d, y, first, number, src.time_step)
             follow_tree(t, d, c, src, col, y, island, tree_index)
             last = merit
             merit = measure_rows(c, island, V)
             done += 1
-            vain = vain + 1 if merit > SLOW_GAIN * best else 0
-            best = min(best, merit)
-            if merit > CREEPING * last and merit * CREEPING < last and penalty < MAX_LAW_PENALTY:
-                penalty *= 10.0
-                vain = 0
+            best, vain, penalty = adapt(merit, last, best, vain, penalty)
         if math.isfinite(merit):
             gather(c, island, BEST_ROW)
         scatter(c, island, BEST_ROW)  # admissible

@@ -1,4 +1,4 @@
-"""Sparse factorization in body space without symmetry: K = M + sum over blocks of J^T G J with G of `kido.solvers.laws`.
+"""Sparse factorization in body space without symmetry: K = M + sum over blocks of J^T G J, G of `kido.solvers.laws`.
 
 Order, structure and places are those of `kido.solvers.body_matrix`. Beside each block between two segments lies the
 transposed block on the other side of the diagonal, `plan[LOWER]` entries on. K = L U, L with ones on its diagonal and
@@ -17,8 +17,6 @@ from kido.solvers.body_matrix import (
     DOF,
     LOWER,
     NUM_SEGMENTS,
-    PER_BLOCK,
-    PLACES,
     ROOM,
     SEGMENT_LENGTH,
     TARGETS,

@@ -277,3 +277,16 @@ def merit(c, island):
     accurate = c.island_residual[island] / tolerance
     slow = c.island_speed[island] / (speed_tolerance * c.island_approach[island] + SPEED_FLOOR)
     return slow if slow > accurate else accurate
+
+
+@kernel
+def fine_merit(c, island):
+    """`merit` of a small island with `newton_tolerance` in place of the tolerance, where that is smaller."""
+    return max(merit(c, island), c.island_residual[island] / c.newton_tolerance)
+
+
+@kernel
+def is_fine(c, island):
+    """Whether a solved island is not worth more: it is large, or meets `newton_tolerance` too."""
+    rows = c.island_row[island + 1] - c.island_row[island]
+    return rows > c.small_rows or c.island_residual[island] <= c.newton_tolerance

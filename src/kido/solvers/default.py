@@ -34,7 +34,7 @@ numbered by their first block; `island_start` tells their sizes, so that large o
 from __future__ import annotations
 
 from kido.jit import callback, kernel, view
-from kido.solvers.certify import measure_island, merit
+from kido.solvers.certify import is_fine, measure_island, merit
 from kido.solvers.law_newton import solve_laws
 from kido.solvers.newton import newton_in_rows
 from kido.solvers.prepare import divide, prepare_island, start, sum_up
@@ -44,7 +44,6 @@ from kido.solvers.problem import (
     CONVERGED,
     FELL_BACK,
     MEASURED,
-    NEARLY_SOLVED,
     OWN_SOLVED,
     PROBLEM,
     PROBLEM_NOT_FINITE,
@@ -59,16 +58,15 @@ HOPELESS = 1e200  # beside what is asked: not a number, or as good as none
 FEW_ROWS, FEW_SWEEPS, FEW_STEPS = 36, 12, 6  # Newton's method in row space: of more rows a step costs too many sweeps
 # Newton's method on the exact laws, and sweeps where it stagnates; largest island in rows but for those of one robot.
 TREE_STEPS, LAW_STEPS, LAW_SWEEPS, LAW_ROUNDS, LAW_ROWS = 12, 25, 8, 5, 400
-# Bodies that rest on each other, but for the smallest islands, are nearly solved by their warm start; what is left is
-# spread over all of them, which sweeps see last and Newton's method first. Islands of many rows need many of its steps
-# and each is dear: sweeps first, and no end after it.
-TRIVIAL_ROWS, NEAR_STEPS = 30, 10
+# Bodies that rest on each other are solved by their warm start, until what is left grows beyond `newton_tolerance`.
+# Islands of many rows need many of Newton's steps and each is dear: sweeps first, and no end after it.
+NEAR_STEPS = 10
 GREAT_ROWS, GREAT_SWEEPS, GREAT_STEPS = 600, 60, 25
 
 
 @kernel
 def step_by_laws(c, island, on_tree):
-    """Some iterations of Newton's method on the exact laws, along a tree or in body space. -1 where it is not for it."""
+    """Iterations of Newton's method on the exact laws, along a tree or in body space. -1: the island is not for it."""
     if on_tree:
         return c.tree_newton(c, island, TREE_STEPS)
     return solve_laws(c, island, LAW_STEPS)
@@ -88,6 +86,8 @@ def follow_laws(c, island, rows):
         tried = step_by_laws(c, island, False)
     if tried < 0:
         return -1, 0
+    if tried == 0 and not on_tree and merit(c, island) <= 1.0 and not is_fine(c, island):
+        tried = c.body_newton(c, island, NEAR_STEPS)
     swept = 0
     for _ in range(LAW_ROUNDS):
         if merit(c, island) <= 1.0:
@@ -118,10 +118,6 @@ def sweep_and_factor(c, island, rows, cap):
         first = FEW_SWEEPS
     elif rows > GREAT_ROWS:
         first, steps = max(first, GREAT_SWEEPS), min(steps, GREAT_STEPS)
-    elif rows > TRIVIAL_ROWS and rows <= c.small_rows and not in_rows:
-        before = measure_island(c, island)
-        if before > 1.0 and before <= NEARLY_SOLVED:
-            done = c.body_newton(c, island, min(steps, NEAR_STEPS))
     swept = c.sweeper(c, island, min(cap, first))
     cap -= swept
     done += swept

@@ -21,16 +21,17 @@ from kido.jit import kernel
 from kido.solvers.body_lu import add_law, factor_both, has_lower_room, solve_both, start_both
 from kido.solvers.body_matrix import DOF, NUM_SEGMENTS, PER_BLOCK, PLACES, SEGMENT_LENGTH, plan_island, table
 from kido.solvers.body_newton import MAX_CONE_FRICTION, block_rates
-from kido.solvers.certify import measure_rows
+from kido.solvers.certify import is_fine, measure_rows
 from kido.solvers.history import BEST_ROW, TRIAL_ROW, gather, load_rows, scatter
 from kido.solvers.laws import (
-    CREEPING,
     GOOD_MERIT,
     LAW_PENALTY,
     LAW_ROW,
-    MAX_LAW_PENALTY,
-    SLOW_GAIN,
+    POLISHING,
+    SOFTENED,
+    SOFTER,
     V,
+    adapt,
     bounded_law,
     contact_law,
     follow_bounded,
@@ -40,8 +41,7 @@ from kido.solvers.laws import (
 from kido.solvers.problem import BOUNDED, CONTACT
 from kido.solvers.rows import INDEX, apply_impulses
 
-PATIENCE = 8  # iterations that gain little before it stops; after SOFTENED of them cases change under smaller penalties
-SOFTENED, SOFTER = 2, 0.03
+PATIENCE = 8  # vain iterations in turn before it stops
 
 
 @kernel
@@ -124,11 +124,32 @@ def follow_laws(c, island):
 
 
 @kernel
+def iterate_laws(c, island, penalty):
+    """One iteration. Returns the merit reached, infinite if there is none."""
+    linearize_laws(c, island, penalty)
+    if not factor_both(c):
+        return math.inf
+    solve_both(c, c.direction)
+    follow_laws(c, island)
+    return measure_rows(c, island, V)
+
+
+@kernel
+def settle(c, island, slot):
+    """Set the impulses to a row of the history, made admissible, with u and V. Returns their merit."""
+    scatter(c, island, slot)
+    apply_impulses(c, island)
+    load_rows(c, island, V)
+    return measure_rows(c, island, V)
+
+
+@kernel
 def solve_laws(c, island, cap):
     """Newton's method on one island until it is solved (`measure_island`) or `cap` iterations are done.
 
-    Reads impulses and u, which must belong together; leaves the impulses reached, made admissible, if they are better,
-    else those it began with, with their u and what `measure_island` sets.
+    One more is done where that leaves more than `newton_tolerance`. Reads impulses and u, which must belong together;
+    leaves the impulses reached, made admissible, if they are better, else those it began with, with their u and what
+    `measure_island` sets.
 
     Returns:
         The number of iterations; -1 where the island has blocks without such laws, no room, or unknown masses.
@@ -140,36 +161,28 @@ def solve_laws(c, island, cap):
     if not (has_laws(c, island) and plan_island(c, island) and has_lower_room(c)):
         return -1
     gather(c, island, TRIAL_ROW)
-    start = merit
-    done = 0
-    best = merit
-    vain = 0
+    start = best = merit
+    done, vain = 0, 0
     penalty = LAW_PENALTY
     while done < cap and vain < PATIENCE and merit > 1.0 and math.isfinite(merit):
         while done < cap and vain < PATIENCE and merit > GOOD_MERIT and math.isfinite(merit):
-            linearize_laws(c, island, penalty if vain < SOFTENED else SOFTER * penalty)
-            done += 1
-            if not factor_both(c):
-                merit = math.inf
-                break
-            solve_both(c, c.direction)
-            follow_laws(c, island)
             last = merit
-            merit = measure_rows(c, island, V)
-            vain = vain + 1 if merit > SLOW_GAIN * best else 0
-            best = min(best, merit)
-            if merit > CREEPING * last and merit * CREEPING < last and penalty < MAX_LAW_PENALTY:
-                penalty *= 10.0
-                vain = 0
+            merit = iterate_laws(c, island, penalty if vain < SOFTENED else SOFTER * penalty)
+            done += 1
+            best, vain, penalty = adapt(merit, last, best, vain, penalty)
+        if merit <= GOOD_MERIT and not is_fine(c, island):
+            break
         if math.isfinite(merit):
             gather(c, island, BEST_ROW)
-            scatter(c, island, BEST_ROW)  # admissible
-            apply_impulses(c, island)
-            load_rows(c, island, V)
-            merit = measure_rows(c, island, V)
+            merit = settle(c, island, BEST_ROW)
+    if merit <= 1.0 and not is_fine(c, island):
+        start = merit
+        gather(c, island, TRIAL_ROW)
+        merit = iterate_laws(c, island, POLISHING * LAW_PENALTY)
+        done += 1
+        if math.isfinite(merit):
+            gather(c, island, BEST_ROW)
+            merit = settle(c, island, BEST_ROW)
     if not merit < start:
-        scatter(c, island, TRIAL_ROW)
-        apply_impulses(c, island)
-        load_rows(c, island, V)
-        measure_rows(c, island, V)
+        settle(c, island, TRIAL_ROW)
     return done

@@ -31,8 +31,10 @@ LAW_PENALTY = 1e3  # sigma over the block's mean inertia, at first
 MAX_LAW_PENALTY = 1e6
 CREEPING = 0.8  # at a merit of this share of the one before, up to its inverse, impulses creep: the penalty is raised
 STEEPEST = 1.0 - 1e-9  # share of the cone's edge from which on a sliding contact turns like a sticking one
-LAW_PATIENCE, SLOW_GAIN = 4, 0.9  # iterations that leave more than this share of the least merit, before it stops
+SLOW_GAIN = 0.9  # an iteration that leaves more than this share of the least merit met is vain
+SOFTENED, SOFTER = 2, 0.03  # vain iterations in turn after which the penalty is less, so that cases change; its share
 GOOD_MERIT = 0.5  # merit at which the impulses are made admissible and measured
+POLISHING = 100.0  # factor of the penalty in the iteration after the tolerance is met, in which no case changes
 
 # Rows of `history`: velocities of rows; then the law of each block: q, then g11, g12, g22, then gn, e1, e2.
 V, LAW_ROW, GAIN_ROW, AXIS_ROW = 0, 2, 3, 4
@@ -130,3 +132,12 @@ def follow_bounded(c, k, b, x):
     i = c.row[b] & INDEX
     c.impulse[i] = h[LAW_ROW, k] - h[GAIN_ROW, k] * (x - own_velocity(c, k, i))
     h[V, k] = x + c.compliance[i] * c.impulse[i]
+
+
+@kernel
+def adapt(merit, last, best, vain, penalty):
+    """Least merit, vain iterations in turn and penalty after an iteration that led from the merit `last` to `merit`."""
+    vain = vain + 1 if merit > SLOW_GAIN * best else 0
+    if merit > CREEPING * last and merit * CREEPING < last and penalty < MAX_LAW_PENALTY:
+        return min(best, merit), 0, 10.0 * penalty
+    return min(best, merit), vain, penalty
