@@ -31,18 +31,17 @@ from kido.solvers.body_newton import MAX_CONE_FRICTION
 from kido.solvers.certify import is_fine, measure_rows
 from kido.solvers.history import BEST_ROW, gather, load_rows, scatter
 from kido.solvers.laws import (
+    FIRM_PENALTY,
     GOOD_MERIT,
     LAW_PENALTY,
     LAW_ROW,
-    POLISHING,
-    SOFTENED,
-    SOFTER,
     V,
     adapt,
     bounded_law,
     contact_law,
     follow_bounded,
     follow_contact,
+    held_penalty,
     own_velocity,
 )
 from kido.solvers.problem import BOUNDED, PROBLEM
@@ -50,7 +49,8 @@ from kido.solvers.rows import INDEX, apply_impulses, free_velocity, velocity3
 from kido.tree.schema import DATA, TREE
 
 PATIENCE = 4  # vain iterations in turn before it stops
-REST_STEPS = 4
+REST_STEPS = 4  # most iterations of what is solved, but leaves more than `newton_tolerance`
+WARM = 1e5  # merit up to which a warm start mostly has the right cases, so that the first penalty is FIRM_PENALTY
 FREE_V_ROW = 1  # of `history`: velocities of rows without impulses, beside those of the laws
 
 
@@ -293,13 +293,13 @@ def tree_newton_island(address, island, cap, unused):
     penalty = LAW_PENALTY
     while done < cap and vain < PATIENCE and math.isfinite(merit) and (merit > 1.0 or more > 0):
         while done < cap and vain < PATIENCE and math.isfinite(merit) and (merit > GOOD_MERIT or more > 0):
-            held = penalty if vain < SOFTENED else SOFTER * penalty
             if merit <= 1.0:
                 if is_fine(c, island):
                     more = 0
                     break
                 more -= 1
-                held = POLISHING * LAW_PENALTY
+            firm = merit <= 1.0 or (done == 0 and merit <= WARM)
+            held = FIRM_PENALTY if firm else held_penalty(vain, penalty)
             hold_tree(t, d, c, src, col, y, island, tree_index, number, held)
             solve_held_tree(t, d, y, first, number, src.time_step)
             follow_tree(t, d, c, src, col, y, island, tree_index)

@@ -181,9 +181,7 @@ def factor_both(c):
                 to = plan[y + room]
                 subtract_product(values, plan[target] & INDEX, (at + lower) & INDEX, to & INDEX, n, m, w)
                 if y > x:
-                    subtract_product(
-                        values, (plan[target] + lower) & INDEX, at & INDEX, (to + lower) & INDEX, n, m, w
-                    )
+                    subtract_product(values, (plan[target] + lower) & INDEX, at & INDEX, (to + lower) & INDEX, n, m, w)
                 target += 1
     return True
 

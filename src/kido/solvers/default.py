@@ -33,6 +33,8 @@ numbered by their first block; `island_start` tells their sizes, so that large o
 
 from __future__ import annotations
 
+import math
+
 from kido.jit import callback, kernel, view
 from kido.solvers.certify import is_fine, measure_island, merit
 from kido.solvers.law_newton import solve_laws
@@ -52,7 +54,7 @@ from kido.solvers.problem import (
     UNKNOWN_KIND,
 )
 from kido.solvers.row_space import has_room
-from kido.solvers.rows import apply_impulses, clear_island, fastest_approach
+from kido.solvers.rows import apply_impulses, clear_island, fastest_approach, num_segments, segment
 
 HOPELESS = 1e200  # beside what is asked: not a number, or as good as none
 FEW_ROWS, FEW_SWEEPS, FEW_STEPS = 36, 12, 6  # Newton's method in row space: of more rows a step costs too many sweeps
@@ -60,7 +62,7 @@ FEW_ROWS, FEW_SWEEPS, FEW_STEPS = 36, 12, 6  # Newton's method in row space: of 
 TREE_STEPS, LAW_STEPS, LAW_SWEEPS, LAW_ROUNDS, LAW_ROWS = 12, 25, 8, 5, 400
 # Bodies that rest on each other are solved by their warm start, until what is left grows beyond `newton_tolerance`.
 # Islands of many rows need many of Newton's steps and each is dear: sweeps first, and no end after it.
-NEAR_STEPS = 10
+NEAR_STEPS, REST_SPEED = 10, 1e-4  # [m/s or rad/s]
 GREAT_ROWS, GREAT_SWEEPS, GREAT_STEPS = 600, 60, 25
 
 
@@ -70,6 +72,19 @@ def step_by_laws(c, island, on_tree):
     if on_tree:
         return c.tree_newton(c, island, TREE_STEPS)
     return solve_laws(c, island, LAW_STEPS)
+
+
+@kernel
+def rests(c, island):
+    """Whether no coordinate of an island is faster than REST_SPEED."""
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e]
+        for s in range(num_segments(c, b)):
+            dof, length, _ = segment(c, b, s)
+            for k in range(dof, dof + length):
+                if not math.fabs(c.u[k]) <= REST_SPEED:
+                    return False
+    return True
 
 
 @kernel
@@ -86,7 +101,7 @@ def follow_laws(c, island, rows):
         tried = step_by_laws(c, island, False)
     if tried < 0:
         return -1, 0
-    if tried == 0 and not on_tree and merit(c, island) <= 1.0 and not is_fine(c, island):
+    if tried == 0 and not on_tree and merit(c, island) <= 1.0 and not is_fine(c, island) and rests(c, island):
         tried = c.body_newton(c, island, NEAR_STEPS)
     swept = 0
     for _ in range(LAW_ROUNDS):

@@ -24,23 +24,23 @@ from kido.solvers.body_newton import MAX_CONE_FRICTION, block_rates
 from kido.solvers.certify import is_fine, measure_rows
 from kido.solvers.history import BEST_ROW, TRIAL_ROW, gather, load_rows, scatter
 from kido.solvers.laws import (
+    FIRM_PENALTY,
     GOOD_MERIT,
     LAW_PENALTY,
     LAW_ROW,
-    POLISHING,
-    SOFTENED,
-    SOFTER,
     V,
     adapt,
     bounded_law,
     contact_law,
     follow_bounded,
     follow_contact,
+    held_penalty,
     own_velocity,
 )
 from kido.solvers.problem import BOUNDED, CONTACT
 from kido.solvers.rows import INDEX, apply_impulses
 
+FINE_ROWS = 60  # largest island, in rows, that is solved to `newton_tolerance` while it moves
 PATIENCE = 8  # vain iterations in turn before it stops
 
 
@@ -147,9 +147,9 @@ def settle(c, island, slot):
 def solve_laws(c, island, cap):
     """Newton's method on one island until it is solved (`measure_island`) or `cap` iterations are done.
 
-    One more is done where that leaves more than `newton_tolerance`. Reads impulses and u, which must belong together;
-    leaves the impulses reached, made admissible, if they are better, else those it began with, with their u and what
-    `measure_island` sets.
+    One more is done where that leaves more than `newton_tolerance` in at most FINE_ROWS rows. Reads impulses and u,
+    which must belong together; leaves the impulses reached, made admissible, if they are better, else those it began
+    with, with their u and what `measure_island` sets.
 
     Returns:
         The number of iterations; -1 where the island has blocks without such laws, no room, or unknown masses.
@@ -164,21 +164,22 @@ def solve_laws(c, island, cap):
     start = best = merit
     done, vain = 0, 0
     penalty = LAW_PENALTY
+    fine = c.island_row[island + 1] - c.island_row[island] <= FINE_ROWS
     while done < cap and vain < PATIENCE and merit > 1.0 and math.isfinite(merit):
         while done < cap and vain < PATIENCE and merit > GOOD_MERIT and math.isfinite(merit):
             last = merit
-            merit = iterate_laws(c, island, penalty if vain < SOFTENED else SOFTER * penalty)
+            merit = iterate_laws(c, island, held_penalty(vain, penalty))
             done += 1
             best, vain, penalty = adapt(merit, last, best, vain, penalty)
-        if merit <= GOOD_MERIT and not is_fine(c, island):
+        if merit <= GOOD_MERIT and fine and not is_fine(c, island):
             break
         if math.isfinite(merit):
             gather(c, island, BEST_ROW)
             merit = settle(c, island, BEST_ROW)
-    if merit <= 1.0 and not is_fine(c, island):
+    if merit <= 1.0 and fine and not is_fine(c, island):
         start = merit
         gather(c, island, TRIAL_ROW)
-        merit = iterate_laws(c, island, POLISHING * LAW_PENALTY)
+        merit = iterate_laws(c, island, FIRM_PENALTY)
         done += 1
         if math.isfinite(merit):
             gather(c, island, BEST_ROW)

@@ -34,7 +34,7 @@ STEEPEST = 1.0 - 1e-9  # share of the cone's edge from which on a sliding contac
 SLOW_GAIN = 0.9  # an iteration that leaves more than this share of the least merit met is vain
 SOFTENED, SOFTER = 2, 0.03  # vain iterations in turn after which the penalty is less, so that cases change; its share
 GOOD_MERIT = 0.5  # merit at which the impulses are made admissible and measured
-POLISHING = 100.0  # factor of the penalty in the iteration after the tolerance is met, in which no case changes
+FIRM_PENALTY = 1e5  # leaves less, where no case changes: in one iteration after the tolerance is met
 
 # Rows of `history`: velocities of rows; then the law of each block: q, then g11, g12, g22, then gn, e1, e2.
 V, LAW_ROW, GAIN_ROW, AXIS_ROW = 0, 2, 3, 4
@@ -141,3 +141,9 @@ def adapt(merit, last, best, vain, penalty):
     if merit > CREEPING * last and merit * CREEPING < last and penalty < MAX_LAW_PENALTY:
         return min(best, merit), 0, 10.0 * penalty
     return min(best, merit), vain, penalty
+
+
+@kernel
+def held_penalty(vain, penalty):
+    """Penalty of the next iteration after `vain` vain ones in turn."""
+    return penalty if vain < SOFTENED else SOFTER * penalty
