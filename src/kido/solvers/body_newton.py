@@ -66,7 +66,7 @@ SLOW_CHANGE = 0.3  # a change of the impulses that leaves more than this share o
 EXACT_SLOPE, FAST_GROWTH, MAX_FAST = 0.01, 10.0, 1e4
 # Small islands that are solved from the start, as at rest, but do not meet `newton_tolerance`: no case will change, and
 # what is solved beyond its tolerance need not be touched in many steps to come.
-PENALTY_NEAR, GOAL_NEAR = 1e4, 0.1
+PENALTY_NEAR, GOAL_NEAR = 1e5, 0.1
 MAX_SLOPE = 0.3  # share of the slope at the start of a line search that may be left at its end
 LINE_STEPS = 12
 INNER = 1.0  # error of the velocities, beside the change of the impulses, at which the impulses are changed

@@ -40,7 +40,7 @@ from kido.solvers.laws import (
 from kido.solvers.problem import BOUNDED, CONTACT
 from kido.solvers.rows import INDEX, apply_impulses
 
-FINE_ROWS = 60  # largest island, in rows, that is solved to `newton_tolerance` while it moves
+FINE_ROWS = 30  # largest island, in rows, that is solved to `newton_tolerance` while it moves
 PATIENCE = 8  # vain iterations in turn before it stops
 
 
