@@ -71,7 +71,7 @@ def step_by_laws(c, island, on_tree):
     """Iterations of Newton's method on the exact laws, along a tree or in body space. -1: the island is not for it."""
     if on_tree:
         return c.tree_newton(c, island, TREE_STEPS)
-    return solve_laws(c, island, LAW_STEPS)
+    return solve_laws(c, island, min(LAW_STEPS, int(c.newton_steps)))
 
 
 @kernel
@@ -96,7 +96,7 @@ def follow_laws(c, island, rows):
     """
     on_tree = c.tree_newton.address != 0
     tried = step_by_laws(c, island, True) if on_tree else -1
-    if tried < 0 and rows <= LAW_ROWS:
+    if tried < 0 and rows <= LAW_ROWS and c.newton_steps > 0.0:
         on_tree = False
         tried = step_by_laws(c, island, False)
     if tried < 0:
