@@ -1,17 +1,20 @@
 """Solving a problem, by the default or by a solver chosen in its place, per island.
 
-**The default**: accelerated Gauss-Seidel first, second-order methods where that stagnates, per island.
+**The default**: second-order methods first where an island is not large, accelerated Gauss-Seidel where they stagnate.
 
-An island of at most `newton_rows` rows is swept until its tolerances or for `first_sweeps` sweeps; what that does not
-solve goes to the proximal Newton method in body space (`kido.solvers.body_newton`), where masses of segments are
-known. Of free bodies at rest, which their warm start nearly solves, it is asked first. Where the whole island is one
-robot, Newton's method along its tree (`tree_newton`) comes before all that, with sweeps where it stagnates. Others
-are swept in row velocities (`kido.solvers.row_space`), for FEW_SWEEPS sweeps, and some of Newton's steps in row space
-(`kido.solvers.newton`) come first: they are cheap where rows are few. Then, or without them, an island of at most
-`small_rows` rows is swept until `tolerance` or for `sweeps` sweeps in all. What it has then is enough within
-`acceptance` times the tolerances; otherwise ADMM goes on from there, and the impulses with the smaller certified
-residual stay. A larger island is swept until `tolerance_large` or for `sweeps_large` sweeps, and its residual tells
-how good it is.
+Newton's method on the exact laws comes first where masses of segments are known: along the tree where the whole island
+is one robot (`tree_newton`), else in body space (`kido.solvers.law_newton`), for islands of at most LAW_ROWS rows; some
+sweeps come between where it stagnates. Robots, moving islands of few rows and all small islands at rest are solved to
+`newton_tolerance`: these by the proximal Newton method (`kido.solvers.body_newton`), which changes no cases, so that
+they need not be touched in many steps to come.
+
+What that does not solve, and other islands of at most `newton_rows` rows, is swept until its tolerances or for
+`first_sweeps` sweeps, and goes to the proximal Newton method. Others are swept in row velocities
+(`kido.solvers.row_space`), for FEW_SWEEPS sweeps, and some of Newton's steps in row space (`kido.solvers.newton`) come
+first: they are cheap where rows are few. Then, or without them, an island of at most `small_rows` rows is swept until
+`tolerance` or for `sweeps` sweeps in all. What it has then is enough within `acceptance` times the tolerances;
+otherwise ADMM goes on from there, and the impulses with the smaller certified residual stay. A larger island is swept
+until `tolerance_large` or for `sweeps_large` sweeps, and its residual tells how good it is.
 
 **A chosen solver** leaves the solution in the impulses and u, says in `island_ended` how it ended and returns its
 iterations. Whatever it says, `measure_island` measures what it left on the exact cone; numbers that are not finite, and
@@ -58,8 +61,9 @@ from kido.solvers.rows import apply_impulses, clear_island, fastest_approach, nu
 
 HOPELESS = 1e200  # beside what is asked: not a number, or as good as none
 FEW_ROWS, FEW_SWEEPS, FEW_STEPS = 36, 12, 6  # Newton's method in row space: of more rows a step costs too many sweeps
-# Newton's method on the exact laws, and sweeps where it stagnates; largest island in rows but for those of one robot.
-TREE_STEPS, LAW_STEPS, LAW_SWEEPS, LAW_ROUNDS, LAW_ROWS = 12, 25, 8, 5, 400
+# Newton's method on the exact laws, and sweeps where it stagnates; largest island in rows, and rows from which on
+# sweeps come first, but for islands of one robot.
+TREE_STEPS, LAW_STEPS, LAW_SWEEPS, LAW_ROUNDS, LAW_ROWS, HEAP_ROWS = 12, 25, 8, 5, 600, 400
 # Bodies that rest on each other are solved by their warm start, until what is left grows beyond `newton_tolerance`.
 # Islands of many rows need many of Newton's steps and each is dear: sweeps first, and no end after it.
 NEAR_STEPS, REST_SPEED = 10, 1e-5  # [m/s or rad/s]
@@ -92,18 +96,20 @@ def follow_laws(c, island, rows):
     """Newton's method on the exact laws, and where that stagnates some sweeps before it goes on.
 
     Returns:
-        Iterations and sweeps; -1 and 0 where the island is not for it, which may not be measured then.
+        Iterations and sweeps; -1 iterations where the island is not for it, which may not be measured then.
     """
+    swept = 0
     on_tree = c.tree_newton.address != 0
     tried = step_by_laws(c, island, True) if on_tree else -1
     if tried < 0 and rows <= LAW_ROWS and c.newton_steps > 0.0:
         on_tree = False
+        if rows > HEAP_ROWS:
+            swept = c.sweeper(c, island, LAW_SWEEPS)
         tried = step_by_laws(c, island, False)
     if tried < 0:
-        return -1, 0
+        return -1, swept
     if tried == 0 and not on_tree and merit(c, island) <= 1.0 and not is_fine(c, island) and rests(c, island):
         tried = c.body_newton(c, island, NEAR_STEPS)
-    swept = 0
     for _ in range(LAW_ROUNDS):
         if merit(c, island) <= 1.0:
             break
