@@ -46,17 +46,22 @@ PATIENCE = 8  # vain iterations in turn before it stops
 
 @kernel
 def has_laws(c, island):
-    """Whether all blocks of an island are contacts and bounded rows between at most two segments."""
+    """Whether all blocks of an island are contacts and bounded rows between at most two segments, with some contact.
+
+    One block alone, and joint rows alone, are solved by sweeps and in row space to rounding.
+    """
+    contacts = 0
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
         if c.more_count[b] != 0 or c.floor[b] != 0.0:
             return False
         if c.kind[b] == CONTACT:
+            contacts += 1
             if c.mu[b] > MAX_CONE_FRICTION:
                 return False
         elif c.kind[b] != BOUNDED:
             return False
-    return True
+    return contacts > 0 and c.island_start[island + 1] - c.island_start[island] > 1
 
 
 @kernel
