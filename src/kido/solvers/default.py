@@ -66,7 +66,7 @@ FEW_ROWS, FEW_SWEEPS, FEW_STEPS = 36, 12, 6  # Newton's method in row space: of 
 TREE_STEPS, LAW_STEPS, LAW_SWEEPS, LAW_ROUNDS, LAW_ROWS, HEAP_ROWS = 12, 25, 8, 5, 600, 400
 # Bodies that rest on each other are solved by their warm start, until what is left grows beyond `newton_tolerance`.
 # Islands of many rows need many of Newton's steps and each is dear: sweeps first, and no end after it.
-NEAR_STEPS, REST_SPEED = 10, 1e-5  # [m/s or rad/s]
+NEAR_STEPS, REST_SPEED = 10, 1e-6  # [m/s or rad/s]
 GREAT_ROWS, GREAT_SWEEPS, GREAT_STEPS = 600, 60, 25
 
 
