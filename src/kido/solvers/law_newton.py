@@ -37,7 +37,7 @@ from kido.solvers.laws import (
     held_penalty,
 )
 from kido.solvers.problem import BOUNDED, CONTACT
-from kido.solvers.rows import INDEX, apply_impulses
+from kido.solvers.rows import INDEX, apply_impulses, segment
 
 FINE_ROWS = 30  # largest island, in rows, that is solved to `newton_tolerance` while it moves
 PATIENCE = 8  # vain iterations in turn before it stops
@@ -45,15 +45,19 @@ PATIENCE = 8  # vain iterations in turn before it stops
 
 @kernel
 def has_laws(c, island):
-    """Whether all blocks of an island are contacts and bounded rows between at most two segments, with some contact.
+    """Whether all blocks of an island are contacts and bounded rows between at most two segments of known mass.
 
-    One block alone, and joint rows alone, are solved by sweeps and in row space to rounding.
+    With some contact: one block alone, and joint rows alone, are solved by sweeps and in row space to rounding.
     """
     contacts = 0
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
         if c.more_count[b] != 0 or c.floor[b] != 0.0:
             return False
+        for s in range(2):
+            dof, length, _ = segment(c, b, s)
+            if length > 0 and c.inertia_at[dof] == 0:
+                return False
         if c.kind[b] == CONTACT:
             contacts += 1
             if c.mu[b] > MAX_CONE_FRICTION:
@@ -154,11 +158,13 @@ def solve_laws(c, island, cap):
     Returns:
         The number of iterations; -1 where the island has blocks without such laws, no room, or unknown masses.
     """
+    if not has_laws(c, island):
+        return -1
     load_rows(c, island, V)
     merit = measure_rows(c, island, V)
     if merit <= 1.0 or not math.isfinite(merit):
         return 0
-    if not (has_laws(c, island) and plan_island(c, island) and has_lower_room(c)):
+    if not (plan_island(c, island) and has_lower_room(c)):
         return -1
     gather(c, island, TRIAL_ROW)
     start = best = merit
