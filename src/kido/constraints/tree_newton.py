@@ -328,8 +328,10 @@ def tree_newton_island(address, island, cap, unused):
                     if columns > 0:
                         release_touched(y, x, slot)
                         hold_blocks(c, src, y, island, held)
-                        solve_touched(y, x, slot, columns)
-                    else:
+                        if not solve_touched(y, x, slot, columns):
+                            columns = 0
+                            weigh_held(t, d, y, first, last)
+                    if columns == 0:
                         release_tree(t, y, first, number)
                         hold_blocks(c, src, y, island, held)
                         solve_held_tree(t, d, y, first, number, src.time_step)
@@ -338,9 +340,6 @@ def tree_newton_island(address, island, cap, unused):
                     merit = measure_rows(c, island, V)
                     done += 1
                     best, vain, penalty = adapt(merit, before, best, vain, penalty)
-                    if penalty > LAW_PENALTY and columns > 0:
-                        columns = 0  # in dense equations greater penalties cost more digits than in sweeps
-                        weigh_held(t, d, y, first, last)
                 if not math.isfinite(merit):
                     put_back(c, island, BEST_ROW)
                 make_admissible(c, island)

@@ -40,9 +40,10 @@ class TOUCHED(Struct):
     place = integers("bodies", doc="first column of a body that is touched")
     arm = floats("bodies", 3, unit="m", doc="first of these points from the body's origin, world axes")
     Omega = floats("slots", MOST, WIDTH, doc="velocity of each column by an impulse of another")
-    A = floats("slots", MOST, MOST, doc="work: I + Omega G of the columns that are held")
+    A = floats("slots", MOST, MOST, doc="work: inertia of the columns that are held, with G")
     F = floats("slots", MOST, doc="work: impulses, and the right side")
     V = floats("slots", MOST, doc="work: velocities")
+    kept = floats("slots", MOST, doc="work: impulses, then velocities, of the columns that are held")
     held = integers("slots", MOST, doc="work: columns that are held")
 
 

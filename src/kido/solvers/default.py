@@ -103,6 +103,7 @@ def follow_laws(c, island, rows):
     tried = step_by_laws(c, island, True) if on_tree else -1
     if tried < 0 and rows <= LAW_ROWS and c.newton_steps > 0.0:
         on_tree = False
+        complete(c, island)
         if rows > HEAP_ROWS:
             swept = c.sweeper(c, island, LAW_SWEEPS)
         tried = step_by_laws(c, island, False)
