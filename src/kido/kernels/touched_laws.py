@@ -86,20 +86,27 @@ def list_held_columns(y, x, slot, columns):
         body = x.body[slot, n]
         if y.gain[body, 21] + y.gain[body, 28] + y.gain[body, 35] != 0.0:  # forces: no law holds moments alone
             for j in range(x.place[body], x.place[body] + (3 if x.contacts[body] == 1 else 6)):
-                x.held[slot, held] = j
-                held += 1
+                held = list_column(x, slot, held, j)
     begin = columns - x.num_dofs[slot]
     for n in range(x.num_dofs[slot]):
         if y.joint_gain[x.dof[slot, n]] != 0.0:
-            x.held[slot, held] = begin + n
-            held += 1
+            held = list_column(x, slot, held, begin + n)
     return held
 
 
 @kernel
+def list_column(x, slot, held, column):
+    """List a column as the next. Returns how many there are; what was inverted is of no use if it was another."""
+    if x.held[slot, held] != column:
+        x.held[slot, held] = column
+        x.inverted[slot] = 0
+    return held + 1
+
+
+@kernel
 def invert_held(x, slot, held):
-    """A = the inverse of Omega among the columns that are held, their inertia. Returns False if it is singular."""
-    A, Omega = x.A, x.Omega
+    """`inverse` of Omega among the columns that are held, their inertia. Returns False if it is singular."""
+    A, Omega = x.inverse, x.Omega
     for r in range(held):
         for c in range(held):
             A[slot, r, c] = Omega[slot, x.held[slot, r], x.held[slot, c]]
@@ -117,13 +124,17 @@ def invert_held(x, slot, held):
                 A[slot, i, k] = 0.0
                 for j in range(held):
                     A[slot, i, j] -= f * A[slot, k, j]
+    x.inverted[slot] = held
     return True
 
 
 @kernel
 def add_gains(y, x, slot, columns, held):
-    """A += G among the columns that are held."""
+    """A: their inertia and the gains of the columns that are held."""
     A = x.A
+    for r in range(held):
+        for c in range(held):
+            A[slot, r, c] = x.inverse[slot, r, c]
     begin = columns - x.num_dofs[slot]
     c = 0
     while c < held:
@@ -200,25 +211,27 @@ def solve_touched(y, x, slot, columns):
         multiply(x, slot, columns)
         scatter_velocities(y, x, slot, columns)
         return True
-    if not invert_held(x, slot, held):
+    if x.inverted[slot] != held and not invert_held(x, slot, held):
         return False
     for r in range(held):
         column = x.held[slot, r]
         kept[slot, r] = F[slot, column]
         F[slot, column] = 0.0
-    multiply(x, slot, columns)  # what impulses do that do not give way
+    if held < columns:
+        multiply(x, slot, columns)  # what impulses do that do not give way
+        for r in range(held):
+            for c in range(held):
+                kept[slot, r] += x.inverse[slot, r, c] * V[slot, x.held[slot, c]]
     for r in range(held):
-        w = kept[slot, r]
-        for c in range(held):
-            w += x.A[slot, r, c] * V[slot, x.held[slot, c]]
-        F[slot, r] = w
+        F[slot, r] = kept[slot, r]
     add_gains(y, x, slot, columns, held)
     solve_held(x, slot, held)
     for r in range(held):
         kept[slot, r] = V[slot, x.held[slot, r]] = F[slot, r]
-    react(y, x, slot, columns, held)
-    multiply(x, slot, columns)  # those that nothing holds, too
-    for r in range(held):
-        V[slot, x.held[slot, r]] = kept[slot, r]
+    if held < columns:
+        react(y, x, slot, columns, held)
+        multiply(x, slot, columns)  # those that nothing holds, too
+        for r in range(held):
+            V[slot, x.held[slot, r]] = kept[slot, r]
     scatter_velocities(y, x, slot, columns)
     return True
