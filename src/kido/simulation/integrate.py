@@ -10,8 +10,16 @@ from kido.joints.kinds import FREE_MIXED
 from kido.kernels.free_lanes import FREE_LANES, NOT_FREE
 from kido.kernels.integration import advance
 from kido.math.so3 import cross, rotate_inverse, rotation_vector_to_matrix
+from kido.simulation.balance import (
+    AT_REST,
+    add_products,
+    floats_freely,
+    give_momentum,
+    is_loose,
+    speeds,
+    wanted_momentum,
+)
 from kido.simulation.correction import correction_energy, correction_share
-from kido.simulation.fast_bodies import is_fast, place_at_end
 from kido.simulation.free_bodies import gather_landing, land_together
 from kido.simulation.world_struct import WORLD
 from kido.solvers.problem import AT_CAP, BOUNDED
@@ -95,6 +103,23 @@ def move_tree(t, d, pr, first, last, h, swept):
     for k in range(begin, end):
         d.u[k] = 0.5 * pr.u[k] + share * pr.u_position[k]
     advance(t, d, first, last, h)
+
+
+@kernel
+def move_and_balance(t, d, w, pr, first, last, h, swept):
+    """`move_tree`, with velocity products and momentum as `kido.simulation.balance` has them."""
+    most, change = speeds(w, pr, t.first_dof[first], t.first_dof[last])
+    if not h * most * (most + change) > AT_REST:
+        move_tree(t, d, pr, first, last, h, swept)
+        return
+    if change > 0.0:
+        add_products(t, d, w, pr, first, last, h)
+    if not floats_freely(t, first, last) or not is_loose(t, first):
+        move_tree(t, d, pr, first, last, h, swept)
+        return
+    x_new, g = wanted_momentum(t, d, w, first, last, h)
+    move_tree(t, d, pr, first, last, h, swept)
+    give_momentum(t, d, pr, first, last, x_new, g)
 
 
 @kernel
@@ -191,15 +216,14 @@ def integrate_share(address, begin, end, worker):
         if t.tree_mobile[tree_index] == 0 or last == first:
             continue
         if r.free[first] == NOT_FREE:
-            move_tree(t, d, pr, first, last, h, swept)
-            w.balance_tree(w, tree_index)
-            hand_back(t, d, w, pr, first, last, h)
-        elif is_fast(r, first, w.start_u, t.first_dof[first], h):
-            move_tree(t, d, pr, first, last, h, swept)
-            place_at_end(d, pr.u, r.number, first, t.first_dof[first], h)
+            if w.soft.address != 0:
+                move_tree(t, d, pr, first, last, h, swept)
+                w.balance_tree(w, tree_index)
+            else:
+                move_and_balance(t, d, w, pr, first, last, h, swept)
             hand_back(t, d, w, pr, first, last, h)
         else:
-            gather_landing(t, d, w, pr, group.x, first, waiting, h, swept)
+            gather_landing(t, d, w, pr, r, group.x, first, waiting, h, swept)
             group.body[waiting] = first
             waiting += 1
             if waiting == LANES:

@@ -61,6 +61,8 @@ class WORLD(Struct):
     steps = integer(doc="steps done")
     unconverged = integer(doc="steps whose contact problem was not solved to its tolerance")
     start_u = floats("dofs", doc="velocities at the start of the step, free joints in fixed axes")
+    middle_u = floats("dofs", doc="velocities predicted for mid-step")
+    middle_q = floats("dofs", doc="work: positions at mid-step")
     command = floats("dofs", unit="N, N m", doc="joint forces as given, while a step uses the array")
     target = floats("dofs", doc="DATA.command, as the last step used it")
     constraint_force = floats("dofs", unit="N, N m", doc="contact and constraint impulses over the time step")

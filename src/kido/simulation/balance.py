@@ -1,0 +1,244 @@
+"""Momentum of skeletons that float, and velocity products where impulses change velocities, at the end of a step.
+
+A step of a tree takes its velocity products at the velocity u_M that is predicted for its middle, as if nothing
+touched. Impulses there change velocities by du, so that the second half of the step has other products: with a(u) the
+accelerations at mid-step under the step's forces,
+
+    u_new = u_free + du + (h/2) (a(u_M + du) - a(u_M))
+
+An impact that changes a spin would leave an error of first order in h otherwise, a contact that holds one of second
+order in each step.
+
+Of a tree on a free joint, the rest is known: with P and L its linear momentum and its angular momentum about its centre
+of mass x, F and N the forces and impulses at mid-step over h and their moment about x_M = x + (h/2) P / m,
+
+    P_new = P + h F,    L_new = L + h N,    x_new = x_M + (h/2) P_new / m
+
+hold for any motion of its joints, wherever the frame of its root is. So the root gets the twist of the locked tree that
+makes up for what is lacking, and is put where x_new says: momentum, also the angular one about any fixed point, is kept
+to rounding, and a tree that falls has its centre of mass on its parabola.
+"""
+
+from __future__ import annotations
+
+from kido.constraints.applied_forces import applied_forces
+from kido.jit import kernel
+from kido.joints.kinds import FREE_MIXED
+from kido.kernels.articulated import link_velocities
+from kido.kernels.inertia import body_inertia, inertia_of, rigid_momentum
+from kido.kernels.integration import advance
+from kido.kernels.kinematics import transforms
+from kido.math.so3 import cross
+from kido.simulation.predict import evaluate, joint_loads
+
+# [rad, m] change of a step below which trees count as at rest: products of velocities that are left out make less than
+# this over h. Robots that stand have no use for it.
+AT_REST = 1e-10
+
+
+@kernel
+def floats_freely(t, first, last):
+    """Whether bodies first..last-1 are one tree on a free joint that nothing prescribes."""
+    if t.kind[first] != FREE_MIXED or not t.mass[first] > 0.0:
+        return False
+    for i in range(first + 1, last):
+        if t.parent[i] < 0:
+            return False
+    held = 0
+    for k in range(t.first_dof[first], t.first_dof[first + 1]):
+        held += t.prescribed[k]
+    return held == 0
+
+
+@kernel
+def is_loose(t, first):
+    """Whether neither damper nor spring acts on the root of a tree."""
+    held = 0.0
+    for k in range(t.first_dof[first], t.first_dof[first + 1]):
+        held += abs(t.damping[k]) + abs(t.stiffness[k])
+    return held == 0.0
+
+
+@kernel
+def centre_of(t, d, first, last):
+    """Mass and centre of mass of links first..last-1, from their mc."""
+    m = x = y = z = 0.0
+    for i in range(first, last):
+        m += t.mass[i]
+        x += t.mass[i] * d.p[i, 0] + d.mc[i, 0]
+        y += t.mass[i] * d.p[i, 1] + d.mc[i, 1]
+        z += t.mass[i] * d.p[i, 2] + d.mc[i, 2]
+    return m, x / m, y / m, z / m
+
+
+@kernel
+def plus(h, g):
+    """Sum of two vectors of six numbers."""
+    return h[0] + g[0], h[1] + g[1], h[2] + g[2], h[3] + g[3], h[4] + g[4], h[5] + g[5]
+
+
+@kernel
+def about(d, i, g, x, y, z):
+    """A vector g = [n; f] at the origin of link i, its moment taken about (x, y, z)."""
+    a, b, c = cross(d.p[i, 0] - x, d.p[i, 1] - y, d.p[i, 2] - z, g[3], g[4], g[5])
+    return g[0] + a, g[1] + b, g[2] + c, g[3], g[4], g[5]
+
+
+@kernel
+def links_momentum(t, d, first, last, u, x, y, z):
+    """[angular about (x, y, z); linear] momentum of links first..last-1 at velocities u, world axes; uses d.B."""
+    link_velocities(t, d, first, last, u)
+    h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    B = d.B
+    for i in range(first, last):
+        mc = d.mc[i, 0], d.mc[i, 1], d.mc[i, 2]
+        g = rigid_momentum(inertia_of(d, i), mc, t.mass[i], B[i, 0], B[i, 1], B[i, 2], B[i, 3], B[i, 4], B[i, 5])
+        h = plus(h, about(d, i, g, x, y, z))
+    return h
+
+
+@kernel
+def solve_symmetric(a, x, y, z):
+    """Solution of A s = (x, y, z) for A = (xx, xy, xz, yy, yz, zz), by cofactors; zero for a singular one."""
+    c0, c1, c2 = a[3] * a[5] - a[4] * a[4], a[2] * a[4] - a[1] * a[5], a[1] * a[4] - a[2] * a[3]
+    c3, c4, c5 = a[0] * a[5] - a[2] * a[2], a[1] * a[2] - a[0] * a[4], a[0] * a[3] - a[1] * a[1]
+    det = a[0] * c0 + a[1] * c1 + a[2] * c2
+    size = a[0] + a[3] + a[5]
+    if not det > 1e-12 * size * size * size:
+        return 0.0, 0.0, 0.0
+    return (
+        (c0 * x + c1 * y + c2 * z) / det, (c1 * x + c3 * y + c4 * z) / det, (c2 * x + c4 * y + c5 * z) / det
+    )  # fmt: skip
+
+
+@kernel
+def locked_inertia(t, d, first, last, x, y, z):
+    """Inertia of links first..last-1, as if locked, about (x, y, z)."""
+    xx = xy = xz = yy = yz = zz = 0.0
+    for i in range(first, last):
+        m = t.mass[i]
+        a, b, c = d.p[i, 0] - x, d.p[i, 1] - y, d.p[i, 2] - z
+        e, f, g = d.mc[i, 0], d.mc[i, 1], d.mc[i, 2]
+        # sum of m ((p + c)(p + c) 1 - (p + c)(p + c)^T) less that about the origin of the link
+        pp, qq, rr = a * (m * a + 2.0 * e), b * (m * b + 2.0 * f), c * (m * c + 2.0 * g)
+        xx += d.J[i, 0] + qq + rr
+        yy += d.J[i, 3] + pp + rr
+        zz += d.J[i, 5] + pp + qq
+        xy += d.J[i, 1] - (m * a * b + a * f + b * e)
+        xz += d.J[i, 2] - (m * a * c + a * g + c * e)
+        yz += d.J[i, 4] - (m * b * c + b * g + c * f)
+    return xx, xy, xz, yy, yz, zz
+
+
+@kernel
+def add_to_root(t, d, first, last, lack, u):
+    """Add to the velocities u what gives a locked tree the momentum `lack` about its centre of mass."""
+    m, x, y, z = centre_of(t, d, first, last)
+    w0, w1, w2 = solve_symmetric(locked_inertia(t, d, first, last, x, y, z), lack[0], lack[1], lack[2])
+    v0, v1, v2 = cross(w0, w1, w2, d.p[first, 0] - x, d.p[first, 1] - y, d.p[first, 2] - z)
+    v0, v1, v2 = v0 + lack[3] / m, v1 + lack[4] / m, v2 + lack[5] / m
+    k = t.first_dof[first]
+    for j in range(k, k + 3):  # unit columns; a turn about the joint may also move the link's origin
+        s = d.H[j, 0] * w0 + d.H[j, 1] * w1 + d.H[j, 2] * w2
+        u[j] += s
+        v0 -= s * d.H[j, 3]
+        v1 -= s * d.H[j, 4]
+        v2 -= s * d.H[j, 5]
+    for j in range(k + 3, k + 6):
+        u[j] += d.H[j, 3] * v0 + d.H[j, 4] * v1 + d.H[j, 5] * v2
+
+
+@kernel
+def speeds(w, pr, begin, end):
+    """Fastest coordinate of a tree in a step, and the largest change of one by impulses."""
+    most = change = 0.0
+    for k in range(begin, end):
+        most = max(most, abs(w.middle_u[k]), abs(pr.u[k]))
+        change = max(change, abs(pr.u[k] - pr.u_free[k]))
+    return most, change
+
+
+@kernel
+def add_products(t, d, w, pr, first, last, h):
+    """Velocity products of the second half of a step, see above; pr.u is changed."""
+    begin, end = t.first_dof[first], t.first_dof[last]
+    for k in range(begin, end):
+        d.u[k] = w.start_u[k]
+    joint_loads(t, d, w, first, last)
+    for k in range(begin, end):
+        d.u[k] = w.middle_u[k] + (pr.u[k] - pr.u_free[k])
+        d.udot[k] = (pr.u_free[k] - w.start_u[k]) / h  # of prescribed coordinates
+    evaluate(t, d, first, last)
+    for k in range(begin, end):
+        d.tau[k] = w.command[k]
+        if t.prescribed[k] == 0:
+            pr.u[k] += 0.5 * (h * d.udot[k] - (pr.u_free[k] - w.start_u[k]))
+
+
+@kernel
+def root_wrench(t, d, w, first, last):
+    """[moment about the root's origin; force] at mid-step on a tree that floats, impulses over h included."""
+    applied_forces(t, d, first, last)
+    k = t.first_dof[first]
+    f0, f1, f2 = 0.0, 0.0, 0.0
+    for j in range(k + 3, k + 6):
+        s = d.e[j] + w.constraint_force[j] + (w.actuator_force[j] - w.command[j])
+        f0 += s * d.H[j, 3]
+        f1 += s * d.H[j, 4]
+        f2 += s * d.H[j, 5]
+    n0, n1, n2 = 0.0, 0.0, 0.0
+    for j in range(k, k + 3):
+        s = d.e[j] + w.constraint_force[j] + (w.actuator_force[j] - w.command[j])
+        s -= d.H[j, 3] * f0 + d.H[j, 4] * f1 + d.H[j, 5] * f2
+        n0 += s * d.H[j, 0]
+        n1 += s * d.H[j, 1]
+        n2 += s * d.H[j, 2]
+    return n0, n1, n2, f0, f1, f2
+
+
+@kernel
+def place_anew(t, d, first, last):
+    """Transforms and inertias of a tree at its positions."""
+    transforms(t, d, first, last)
+    for i in range(first, last):
+        body_inertia(t, d, i)
+
+
+@kernel
+def wanted_momentum(t, d, w, first, last, h):
+    """x_new and [L_new; P_new] of a tree that floats, whose positions are those of mid-step; moves the tree."""
+    begin, end = t.first_dof[first], t.first_dof[last]
+    n0, n1, n2, f0, f1, f2 = root_wrench(t, d, w, first, last)
+    p0, p1, p2 = d.p[first, 0], d.p[first, 1], d.p[first, 2]
+    for k in range(begin, end):
+        w.middle_q[k] = d.q[k]
+        d.u[k] = w.start_u[k]
+    advance(t, d, first, last, -0.5 * h)
+    place_anew(t, d, first, last)
+    for k in range(begin, end):
+        d.q[k] = w.middle_q[k]
+    m, x, y, z = centre_of(t, d, first, last)
+    g = links_momentum(t, d, first, last, w.start_u, x, y, z)
+    s = 0.5 * h / m
+    x, y, z = x + s * g[3], y + s * g[4], z + s * g[5]
+    a, b, c = cross(p0 - x, p1 - y, p2 - z, f0, f1, f2)
+    g = plus(g, (h * (n0 + a), h * (n1 + b), h * (n2 + c), h * f0, h * f1, h * f2))
+    return (x + s * g[3], y + s * g[4], z + s * g[5]), g
+
+
+@kernel
+def give_momentum(t, d, pr, first, last, x_new, g):
+    """Put a tree that floats where x_new says, and give it the momentum g, at its new positions."""
+    place_anew(t, d, first, last)
+    _, x, y, z = centre_of(t, d, first, last)
+    h = links_momentum(t, d, first, last, pr.u, x, y, z)
+    add_to_root(
+        t, d, first, last, (g[0] - h[0], g[1] - h[1], g[2] - h[2], g[3] - h[3], g[4] - h[4], g[5] - h[5]), pr.u
+    )
+    corrected = 0.0
+    for k in range(t.first_dof[first], t.first_dof[last]):
+        corrected += abs(pr.u_position[k])
+    if corrected == 0.0:
+        k = t.first_dof[first]
+        for j in range(k + 3, k + 6):
+            d.q[j] += d.H[j, 3] * (x_new[0] - x) + d.H[j, 4] * (x_new[1] - y) + d.H[j, 5] * (x_new[2] - z)
