@@ -140,6 +140,7 @@ class COLLISION(Struct):
     gap = floats("contacts", unit="m", doc="distance of the surfaces along the normal; negative: penetration")
     impulse = floats("contacts", 3, unit="N s", doc="on body_b, world axes; warm start after `detect`")
     matched = integers("contacts", doc="1: the impulse was carried over from the previous step")
+    same_feature = integers("contacts", doc="that contact among the old ones, if its key is the same; else -1")
     key = integers("contacts", doc="feature pair within the shape pair")
     friction = floats("contacts", doc="smaller of the two shapes' coefficients")
     torque = floats("contacts", 3, unit="N m s", doc="angular impulse of rolling and torsional friction on body_b")

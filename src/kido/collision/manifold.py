@@ -271,6 +271,7 @@ def match_contacts(c, first, last, first_old, last_old, reach):
         for old in range(first_old, last_old):
             if matched[k] == 0 and taken[old] == 0 and c.key[k] == c.old_key[old] and same_normal(c, k, old):
                 carry(c, k, old)
+                c.same_feature[k] = old
                 taken[old] = 1
                 free -= 1
     limit = REACH * REACH * reach * reach

@@ -232,9 +232,7 @@ def give_momentum(t, d, pr, first, last, x_new, g):
     place_anew(t, d, first, last)
     _, x, y, z = centre_of(t, d, first, last)
     h = links_momentum(t, d, first, last, pr.u, x, y, z)
-    add_to_root(
-        t, d, first, last, (g[0] - h[0], g[1] - h[1], g[2] - h[2], g[3] - h[3], g[4] - h[4], g[5] - h[5]), pr.u
-    )
+    add_to_root(t, d, first, last, (g[0] - h[0], g[1] - h[1], g[2] - h[2], g[3] - h[3], g[4] - h[4], g[5] - h[5]), pr.u)
     corrected = 0.0
     for k in range(t.first_dof[first], t.first_dof[last]):
         corrected += abs(pr.u_position[k])

@@ -34,7 +34,8 @@ from kido.simulation.feature import Feature, overriding
 from kido.simulation.integrate import integrate_share, integrate_stage
 from kido.simulation.options import StepOptions, write_options
 from kido.simulation.predict import predict_stage
-from kido.simulation.step import assemble_stage, detect_stage, leave_to_python, solve_stage
+from kido.simulation.row_motion import assemble_midpoint_stage
+from kido.simulation.step import detect_stage, leave_to_python, solve_stage
 from kido.simulation.surface_table import SurfaceTable
 from kido.simulation.world_struct import ASK, MAX_STAGES, REPORT, RESPOND, WORLD
 from kido.skeleton.compiler import check_masses, compile_forest
@@ -172,7 +173,7 @@ class Engine:
         fields: dict[str, Any] = {
             "predict": predict_stage,
             "detect": detect_stage,
-            "assemble": assemble_stage,
+            "assemble": assemble_midpoint_stage,
             "solve": solve_stage,
             "solve_problem": solve_problem,
             "project_positions": project_positions,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kido.jit import callback, kernel, view
 from kido.kernels.forward_dynamics import acceleration_scatter, eliminate_joint, joint_bias, start_bias
+from kido.kernels.free_lanes import NOT_FREE
 from kido.kernels.inertia import body_inertia, start_inertia
 from kido.kernels.integration import advance, to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
@@ -16,8 +17,8 @@ from kido.kernels.soft import (
     soften_inertia,
     spring_forces,
 )
-from kido.simulation.predict import joint_loads, prescribe, reach_targets
 from kido.simulation.free_momentum import keep_momentum, place_at_middle
+from kido.simulation.predict import joint_loads, prescribe, reach_targets
 from kido.simulation.soft_balance import book, book_forces, open_account
 from kido.simulation.world_struct import WORLD
 from kido.tree.soft import FACE_SHAPE, VERTEX_SHAPE
