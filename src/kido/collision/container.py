@@ -149,6 +149,7 @@ class COLLISION(Struct):
     swept = integers("contacts", doc="1: of a sweep, its gap extrapolated from the time of impact")
     local_a = floats("contacts", 3, unit="m", doc="point in the axes of shape_a")
     local_b = floats("contacts", 3, unit="m", doc="point in the axes of shape_b")
+    old_point = floats("contacts", 3, unit="m")
     old_normal = floats("contacts", 3)
     old_gap = floats("contacts", unit="m")
     old_impulse = floats("contacts", 3, unit="N s")

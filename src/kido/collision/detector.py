@@ -111,7 +111,16 @@ CONTACT_FIELDS = {
     **dict.fromkeys(("local_a", "local_b", "torque"), FINITE.or_absent()),
 }
 _SWEEP_AXIS = COUNTS.index("sweep_axis")
-OLD_CONTACT_FIELDS = ("old_normal", "old_gap", "old_impulse", "old_torque", "old_key", "old_local_a", "old_local_b")
+OLD_CONTACT_FIELDS = (
+    "old_point",
+    "old_normal",
+    "old_gap",
+    "old_impulse",
+    "old_torque",
+    "old_key",
+    "old_local_a",
+    "old_local_b",
+)
 
 
 class NativeDetector(FixedAttributes):

@@ -198,6 +198,7 @@ def keep_old(c):
         c.old_key[k] = c.key[k]
         c.old_gap[k] = c.gap[k]
         for i in range(3):
+            c.old_point[k, i] = c.point[k, i]
             c.old_normal[k, i] = c.normal[k, i]
             c.old_impulse[k, i] = c.impulse[k, i]
             c.old_torque[k, i] = c.torque[k, i]

@@ -8,12 +8,12 @@ of its velocity holds
   steps makes positions and energies right to second order in h, J(q_M) u_new = 0 to first.
 
 Velocities differ by h/2 times their rate, which becomes a bias of the rows. With A(x) the acceleration of the material
-of a body that is at the contact x, forces apart, delta how far the contact moved over the material within the last
-step, n the normal and v the velocity of the material, its rate on bodies a and b is, along each direction,
+of a body that is at the contact x, forces apart, v its velocity, n the normal, dx and dn how far the same contact moved
+and turned since the last step, the velocity of body b relative to body a changes at the rate
 
-    A_b(x) - A_a(x) + (w_b x delta_b - w_a x delta_a) / h,    along n also    (dn / h) . (v_b - v_a)
+    A_b - A_a + w_b x (dx / h - v_b) - w_a x (dx / h - v_a),    along n also    (dn / h) . (v_b - v_a)
 
-the last terms being curvatures of the surfaces: a contact of a rolling body moves over it.
+What depends on dx and dn is the surfaces' curvature: the contact of a rolling body moves over it.
 
 The velocities `u_free` of single free bodies are those at mid-step (`kido.kernels.free_lanes`), those of other trees
 have the velocity products of the whole step (`kido.simulation.predict`), of which half are not for mid-step.
@@ -21,7 +21,6 @@ have the velocity products of the whole step (`kido.simulation.predict`), of whi
 
 from __future__ import annotations
 
-from kido.collision.pairs.frames import direction_to_world
 from kido.constraints.assemble import assemble
 from kido.constraints.row_origins import FROM_CONTACT
 from kido.jit import callback, inlined, kernel, view
@@ -163,13 +162,6 @@ def side_motion(t, d, w, body, x, y, z, h):
 
 
 @kernel
-def way_over(c, shape, local, old_local, k, old):
-    """How far a contact moved over a shape since the step before, world axes."""
-    x, y, z = local[k, 0] - old_local[old, 0], local[k, 1] - old_local[old, 1], local[k, 2] - old_local[old, 2]
-    return direction_to_world(c, shape, x, y, z)
-
-
-@kernel
 def held_before(c, k):
     """The old contact that contact k continues and that pressed, -1 if none."""
     old = c.same_feature[k]
@@ -188,15 +180,14 @@ def to_end(t, d, c, w, pr, b, k, old, h):
     wb, vb, ab, moves_b = side_motion(t, d, w, c.body_b[k], x, y, z, h)
     if not moves_a and not moves_b:
         return
-    sa, sb = c.shape_a[k], c.shape_b[k]
-    over_a, over_b = (
-        way_over(c, sa, c.local_a, c.old_local_a, k, old),
-        way_over(c, sb, c.local_b, c.old_local_b, k, old),
-    )
-    most = JUMP * min(c.shape_reach[sa], c.shape_reach[sb])
-    if over_b[0] ** 2 + over_b[1] ** 2 + over_b[2] ** 2 > most * most:
-        return
+    p, o = c.point, c.old_point
+    way = p[k, 0] - o[old, 0], p[k, 1] - o[old, 1], p[k, 2] - o[old, 2]
+    over_a = way[0] - h * va[0], way[1] - h * va[1], way[2] - h * va[2]
+    over_b = way[0] - h * vb[0], way[1] - h * vb[1], way[2] - h * vb[2]
+    most = JUMP * min(c.shape_reach[c.shape_a[k]], c.shape_reach[c.shape_b[k]])
     if over_a[0] ** 2 + over_a[1] ** 2 + over_a[2] ** 2 > most * most:
+        return
+    if over_b[0] ** 2 + over_b[1] ** 2 + over_b[2] ** 2 > most * most:
         return
     ea, eb = cross3(wa, over_a), cross3(wb, over_b)
     g0 = 0.5 * (h * (ab[0] - aa[0]) + eb[0] - ea[0])

@@ -12,8 +12,8 @@ of second order in each step, h (dC/du) (u_new - u_free) / 2, and does not go aw
 root of a skeleton that floats gets the twist of the locked body that makes up for the difference: linear momentum, and
 angular momentum about the centre of mass, are kept to rounding, forces and contact impulses apart.
 
-Skeletons with other roots take momentum from the world, those that loops close have other rules, and those whose
-points are all frozen move as rigid ones do: they are left as they are.
+Skeletons with other roots take momentum from the world, and those that loops close have other rules: they are left as
+they are. Those without soft skins are balanced in `kido.simulation.balance`.
 """
 
 from __future__ import annotations
@@ -37,17 +37,6 @@ def ledger_of(t, so, tree_index):
         if so.tree_index[s] == tree_index:
             return s
     return -1
-
-
-@kernel
-def can_move(so, tree_index):
-    """Whether a point of a tree is free."""
-    for s in range(so.link.shape[0]):
-        if so.tree_index[s] == tree_index:
-            for k in range(so.first[s], so.first[s + 1]):
-                if so.frozen[k] == 0:
-                    return True
-    return False
 
 
 @kernel
@@ -141,7 +130,7 @@ def open_account(t, d, so, tree_index, first, last):
     if ledger < 0:
         return
     so.balance[ledger, ACTIVE] = 0.0
-    if floats_freely(t, first, last) and can_move(so, tree_index):
+    if floats_freely(t, first, last):
         so.balance[ledger, ACTIVE] = 1.0
         transforms(t, d, first, last)
         weigh(t, d, so, tree_index, first, last)
