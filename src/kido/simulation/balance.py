@@ -14,7 +14,7 @@ of mass x, F and N the forces and impulses at mid-step over h and their moment a
 
     P_new = P + h F,    L_new = L + h N,    x_new = x_M + (h/2) P_new / m
 
-hold for any motion of its joints, wherever the frame of its root is. So the root gets the twist of the locked tree that
+hold for any motion of its joints, wherever the frame of its base is. So the base gets the twist of the locked tree that
 makes up for what is lacking, and is put where x_new says: momentum, also the angular one about any fixed point, is kept
 to rounding, and a tree that falls has its centre of mass on its parabola.
 """
@@ -30,31 +30,38 @@ from kido.kernels.integration import advance
 from kido.kernels.kinematics import transforms
 from kido.math.so3 import cross
 from kido.simulation.predict import evaluate, joint_loads
+from kido.solvers.problem import CONTACT
 
-# [rad, m] change of a step below which trees count as at rest: products of velocities that are left out make less than
-# this over h. Robots that stand have no use for it.
-AT_REST = 1e-10
-
-
-@kernel
-def floats_freely(t, first, last):
-    """Whether bodies first..last-1 are one tree on a free joint that nothing prescribes."""
-    if t.kind[first] != FREE_MIXED or not t.mass[first] > 0.0:
-        return False
-    for i in range(first + 1, last):
-        if t.parent[i] < 0:
-            return False
-    held = 0
-    for k in range(t.first_dof[first], t.first_dof[first + 1]):
-        held += t.prescribed[k]
-    return held == 0
+# [rad, m] way of a coordinate in a step up to which impulses do not change velocity products: by less than this share
+# of the change of velocity that they make. Robots that stand are slower.
+SLOW = 1e-5
 
 
 @kernel
-def is_loose(t, first):
-    """Whether neither damper nor spring acts on the root of a tree."""
+def floating_base(t, first, last):
+    """The link of a tree that is on a free joint in the world, if nothing prescribes it and all that moves is on it.
+
+    Links welded to the world may come before it; -1: there is none.
+    """
+    base = first
+    while base < last and t.first_dof[base] == t.first_dof[base + 1]:
+        base += 1
+    if base == last or t.kind[base] != FREE_MIXED:
+        return -1
+    for i in range(base + 1, last):
+        if t.parent[i] < base:
+            return -1
+    for k in range(t.first_dof[base], t.first_dof[base + 1]):
+        if t.prescribed[k] != 0:
+            return -1
+    return base
+
+
+@kernel
+def is_loose(t, base):
+    """Whether neither damper nor spring acts on the joint of a link."""
     held = 0.0
-    for k in range(t.first_dof[first], t.first_dof[first + 1]):
+    for k in range(t.first_dof[base], t.first_dof[base + 1]):
         held += abs(t.damping[k]) + abs(t.stiffness[k])
     return held == 0.0
 
@@ -85,12 +92,12 @@ def about(d, i, g, x, y, z):
 
 
 @kernel
-def links_momentum(t, d, first, last, u, x, y, z):
-    """[angular about (x, y, z); linear] momentum of links first..last-1 at velocities u, world axes; uses d.B."""
+def links_momentum(t, d, first, base, last, u, x, y, z):
+    """[angular about (x, y, z); linear] momentum of links base..last-1 at velocities u, world axes; uses d.B."""
     link_velocities(t, d, first, last, u)
     h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     B = d.B
-    for i in range(first, last):
+    for i in range(base, last):
         mc = d.mc[i, 0], d.mc[i, 1], d.mc[i, 2]
         g = rigid_momentum(inertia_of(d, i), mc, t.mass[i], B[i, 0], B[i, 1], B[i, 2], B[i, 3], B[i, 4], B[i, 5])
         h = plus(h, about(d, i, g, x, y, z))
@@ -131,13 +138,13 @@ def locked_inertia(t, d, first, last, x, y, z):
 
 
 @kernel
-def add_to_root(t, d, first, last, lack, u):
+def add_to_base(t, d, base, last, lack, u):
     """Add to the velocities u what gives a locked tree the momentum `lack` about its centre of mass."""
-    m, x, y, z = centre_of(t, d, first, last)
-    w0, w1, w2 = solve_symmetric(locked_inertia(t, d, first, last, x, y, z), lack[0], lack[1], lack[2])
-    v0, v1, v2 = cross(w0, w1, w2, d.p[first, 0] - x, d.p[first, 1] - y, d.p[first, 2] - z)
+    m, x, y, z = centre_of(t, d, base, last)
+    w0, w1, w2 = solve_symmetric(locked_inertia(t, d, base, last, x, y, z), lack[0], lack[1], lack[2])
+    v0, v1, v2 = cross(w0, w1, w2, d.p[base, 0] - x, d.p[base, 1] - y, d.p[base, 2] - z)
     v0, v1, v2 = v0 + lack[3] / m, v1 + lack[4] / m, v2 + lack[5] / m
-    k = t.first_dof[first]
+    k = t.first_dof[base]
     for j in range(k, k + 3):  # unit columns; a turn about the joint may also move the link's origin
         s = d.H[j, 0] * w0 + d.H[j, 1] * w1 + d.H[j, 2] * w2
         u[j] += s
@@ -159,6 +166,19 @@ def speeds(w, pr, begin, end):
 
 
 @kernel
+def note_grounded(t, pr, w):
+    """Note which trees friction holds against what does not move: they have no momentum to keep."""
+    for tree_index in range(t.tree_mobile.shape[0]):
+        w.grounded[tree_index] = 0
+    for b in range(pr.num_blocks):
+        if pr.kind[b] == CONTACT and pr.mu[b] > 0.0 and pr.impulse[pr.row[b]] > 0.0:
+            if pr.len_a[b] == 0 and pr.len_b[b] > 0:
+                w.grounded[t.tree_of_body[t.body_of_dof[pr.dof_b[b]]]] = 1
+            if pr.len_b[b] == 0 and pr.len_a[b] > 0:
+                w.grounded[t.tree_of_body[t.body_of_dof[pr.dof_a[b]]]] = 1
+
+
+@kernel
 def add_products(t, d, w, pr, first, last, h):
     """Velocity products of the second half of a step, see above; pr.u is changed."""
     begin, end = t.first_dof[first], t.first_dof[last]
@@ -176,10 +196,10 @@ def add_products(t, d, w, pr, first, last, h):
 
 
 @kernel
-def root_wrench(t, d, w, first, last):
-    """[moment about the root's origin; force] at mid-step on a tree that floats, impulses over h included."""
+def base_wrench(t, d, w, first, base, last):
+    """[moment about the base's origin; force] at mid-step on a tree that floats, impulses over h included."""
     applied_forces(t, d, first, last)
-    k = t.first_dof[first]
+    k = t.first_dof[base]
     f0, f1, f2 = 0.0, 0.0, 0.0
     for j in range(k + 3, k + 6):
         s = d.e[j] + w.constraint_force[j] + (w.actuator_force[j] - w.command[j])
@@ -205,11 +225,11 @@ def place_anew(t, d, first, last):
 
 
 @kernel
-def wanted_momentum(t, d, w, first, last, h):
+def wanted_momentum(t, d, w, first, base, last, h):
     """x_new and [L_new; P_new] of a tree that floats, whose positions are those of mid-step; moves the tree."""
     begin, end = t.first_dof[first], t.first_dof[last]
-    n0, n1, n2, f0, f1, f2 = root_wrench(t, d, w, first, last)
-    p0, p1, p2 = d.p[first, 0], d.p[first, 1], d.p[first, 2]
+    n0, n1, n2, f0, f1, f2 = base_wrench(t, d, w, first, base, last)
+    p0, p1, p2 = d.p[base, 0], d.p[base, 1], d.p[base, 2]
     for k in range(begin, end):
         w.middle_q[k] = d.q[k]
         d.u[k] = w.start_u[k]
@@ -217,8 +237,8 @@ def wanted_momentum(t, d, w, first, last, h):
     place_anew(t, d, first, last)
     for k in range(begin, end):
         d.q[k] = w.middle_q[k]
-    m, x, y, z = centre_of(t, d, first, last)
-    g = links_momentum(t, d, first, last, w.start_u, x, y, z)
+    m, x, y, z = centre_of(t, d, base, last)
+    g = links_momentum(t, d, first, base, last, w.start_u, x, y, z)
     s = 0.5 * h / m
     x, y, z = x + s * g[3], y + s * g[4], z + s * g[5]
     a, b, c = cross(p0 - x, p1 - y, p2 - z, f0, f1, f2)
@@ -227,16 +247,19 @@ def wanted_momentum(t, d, w, first, last, h):
 
 
 @kernel
-def give_momentum(t, d, pr, first, last, x_new, g):
+def give_momentum(t, d, pr, first, base, last, x_new, g):
     """Put a tree that floats where x_new says, and give it the momentum g, at its new positions."""
     place_anew(t, d, first, last)
-    _, x, y, z = centre_of(t, d, first, last)
-    h = links_momentum(t, d, first, last, pr.u, x, y, z)
-    add_to_root(t, d, first, last, (g[0] - h[0], g[1] - h[1], g[2] - h[2], g[3] - h[3], g[4] - h[4], g[5] - h[5]), pr.u)
+    _, x, y, z = centre_of(t, d, base, last)
+    h = links_momentum(t, d, first, base, last, pr.u, x, y, z)
     corrected = 0.0
     for k in range(t.first_dof[first], t.first_dof[last]):
         corrected += abs(pr.u_position[k])
+    n0, n1, n2 = g[0] - h[0], g[1] - h[1], g[2] - h[2]
+    if corrected > 0.0:  # turned by the position correction, which takes no momentum with it, and keeps the energy
+        n0, n1, n2 = 0.0, 0.0, 0.0
+    add_to_base(t, d, base, last, (n0, n1, n2, g[3] - h[3], g[4] - h[4], g[5] - h[5]), pr.u)
     if corrected == 0.0:
-        k = t.first_dof[first]
+        k = t.first_dof[base]
         for j in range(k + 3, k + 6):
             d.q[j] += d.H[j, 3] * (x_new[0] - x) + d.H[j, 4] * (x_new[1] - y) + d.H[j, 5] * (x_new[2] - z)

@@ -91,7 +91,7 @@ class Engine:
         self.is_adopted = False
         dofs = int(self.tree.first_dof[-1])
         self.last, self.worst = REPORT(), REPORT()
-        self.world = WORLD(dofs=dofs, last=self.last, worst=self.worst)
+        self.world = WORLD(dofs=dofs, trees=len(self.tree.tree_mobile), last=self.last, worst=self.worst)
         self._features: dict[type[Feature], Any] = {}
         for kind in features:
             self._features[kind] = kind(self)

@@ -11,11 +11,12 @@ from kido.kernels.free_lanes import FREE_LANES, NOT_FREE
 from kido.kernels.integration import advance
 from kido.math.so3 import cross, rotate_inverse, rotation_vector_to_matrix
 from kido.simulation.balance import (
-    AT_REST,
+    SLOW,
     add_products,
-    floats_freely,
+    floating_base,
     give_momentum,
     is_loose,
+    note_grounded,
     speeds,
     wanted_momentum,
 )
@@ -106,20 +107,19 @@ def move_tree(t, d, pr, first, last, h, swept):
 
 
 @kernel
-def move_and_balance(t, d, w, pr, first, last, h, swept):
+def move_and_balance(t, d, w, pr, tree_index, h, swept):
     """`move_tree`, with velocity products and momentum as `kido.simulation.balance` has them."""
+    first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
     most, change = speeds(w, pr, t.first_dof[first], t.first_dof[last])
-    if not h * most * (most + change) > AT_REST:
-        move_tree(t, d, pr, first, last, h, swept)
-        return
-    if change > 0.0:
+    if change > 0.0 and h * most > SLOW:
         add_products(t, d, w, pr, first, last, h)
-    if not floats_freely(t, first, last) or not is_loose(t, first):
+    base = floating_base(t, first, last) if most > 0.0 and w.grounded[tree_index] == 0 else -1
+    if base < 0 or not is_loose(t, base):
         move_tree(t, d, pr, first, last, h, swept)
         return
-    x_new, g = wanted_momentum(t, d, w, first, last, h)
+    x_new, g = wanted_momentum(t, d, w, first, base, last, h)
     move_tree(t, d, pr, first, last, h, swept)
-    give_momentum(t, d, pr, first, last, x_new, g)
+    give_momentum(t, d, pr, first, base, last, x_new, g)
 
 
 @kernel
@@ -220,7 +220,7 @@ def integrate_share(address, begin, end, worker):
                 move_tree(t, d, pr, first, last, h, swept)
                 w.balance_tree(w, tree_index)
             else:
-                move_and_balance(t, d, w, pr, first, last, h, swept)
+                move_and_balance(t, d, w, pr, tree_index, h, swept)
             hand_back(t, d, w, pr, first, last, h)
         else:
             gather_landing(t, d, w, pr, r, group.x, first, waiting, h, swept)
@@ -266,6 +266,7 @@ def integrate_stage(address, unused_1, unused_2, unused_3):
     h = w.time_step
     energy = take_impulses(w)
     if w.loops.address == 0:
+        note_grounded(t, pr, w)
         share_out(w.team.address, w.integrate_share.address, address, t.tree_mobile.shape[0], w.share)
     else:
         for tree_index in range(t.tree_mobile.shape[0]):

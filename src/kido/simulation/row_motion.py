@@ -29,7 +29,7 @@ from kido.kernels.articulated import parent_motion
 from kido.kernels.free_lanes import COM_AT, INERTIA_AT, INVERSE_AT, NOT_FREE, excess_turn, spin_up
 from kido.kernels.kinematics import velocities
 from kido.math.so3 import cross, rotate
-from kido.simulation.balance import AT_REST
+from kido.simulation.balance import SLOW
 from kido.simulation.predict import evaluate, joint_loads
 from kido.simulation.world_struct import WORLD
 from kido.solvers.rows import segment, velocity1
@@ -39,11 +39,11 @@ JUMP = 0.1  # share of a shape's size by which a contact may move over its mater
 
 @kernel
 def is_still(t, w, tree_index, h):
-    """Whether the velocity products of a tree come to nothing within a step."""
+    """Whether a tree moves by next to nothing within a step."""
     most = 0.0
     for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
         most = max(most, abs(w.start_u[k]))
-    return not h * most * most > AT_REST
+    return not h * most > SLOW
 
 
 @kernel

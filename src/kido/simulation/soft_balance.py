@@ -24,7 +24,7 @@ from kido.kernels.inertia import body_inertia, inertia_of, rigid_momentum
 from kido.kernels.kinematics import transforms
 from kido.kernels.soft import displace_inertia
 from kido.math.so3 import cross, multiply_symmetric, rotate
-from kido.simulation.balance import about, add_to_root, centre_of, floats_freely, links_momentum, plus
+from kido.simulation.balance import about, add_to_base, centre_of, floating_base, links_momentum, plus
 from kido.simulation.world_struct import WORLD
 
 ACTIVE = 6  # entry of SOFT.balance, behind the momentum
@@ -68,7 +68,7 @@ def points_share(d, so, s, values):
 def momentum_of(t, d, so, tree_index, first, last, u):
     """[angular about the centre of mass; linear] momentum of a tree at velocities u and so.qd, world axes."""
     _, x, y, z = centre_of(t, d, first, last)
-    h = links_momentum(t, d, first, last, u, x, y, z)
+    h = links_momentum(t, d, first, first, last, u, x, y, z)
     for s in range(so.link.shape[0]):
         if so.tree_index[s] == tree_index:
             h = plus(h, about(d, so.link[s], points_share(d, so, s, so.qd), x, y, z))
@@ -130,7 +130,7 @@ def open_account(t, d, so, tree_index, first, last):
     if ledger < 0:
         return
     so.balance[ledger, ACTIVE] = 0.0
-    if floats_freely(t, first, last):
+    if floating_base(t, first, last) == first:
         so.balance[ledger, ACTIVE] = 1.0
         transforms(t, d, first, last)
         weigh(t, d, so, tree_index, first, last)
@@ -181,5 +181,5 @@ def balance_tree(address, tree_index, unused_1, unused_2):
     add_momentum(so, ledger, momentum_of(t, d, so, tree_index, first, last, pr.u), -1.0)
     b = so.balance
     lack = b[ledger, 0], b[ledger, 1], b[ledger, 2], b[ledger, 3], b[ledger, 4], b[ledger, 5]
-    add_to_root(t, d, first, last, lack, pr.u)
+    add_to_base(t, d, first, last, lack, pr.u)
     return 0
