@@ -160,7 +160,7 @@ def speeds(w, pr, begin, end):
     """Fastest coordinate of a tree in a step, and the largest change of one by impulses."""
     most = change = 0.0
     for k in range(begin, end):
-        most = max(most, abs(w.middle_u[k]), abs(pr.u[k]))
+        most = max(most, max(abs(w.start_u[k]), abs(pr.u[k])))
         change = max(change, abs(pr.u[k] - pr.u_free[k]))
     return most, change
 
