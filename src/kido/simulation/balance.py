@@ -34,7 +34,7 @@ from kido.solvers.problem import CONTACT
 
 # [rad, m] way of a coordinate in a step up to which impulses do not change velocity products: by less than this share
 # of the change of velocity that they make. Robots that stand are slower.
-SLOW = 1e-5
+SLOW = 3e-5
 
 
 @kernel
