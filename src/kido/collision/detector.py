@@ -108,11 +108,12 @@ CONTACT_FIELDS = {
     # Older recordings lack some of these.
     **dict.fromkeys(("friction", "restitution"), NOT_NEGATIVE.or_absent()),
     "swept": FLAG.or_absent(),
-    **dict.fromkeys(("local_a", "local_b", "torque"), FINITE.or_absent()),
+    **dict.fromkeys(("local_a", "local_b", "torque", "turning"), FINITE.or_absent()),
 }
 _SWEEP_AXIS = COUNTS.index("sweep_axis")
 OLD_CONTACT_FIELDS = (
     "old_point",
+    "old_turning",
     "old_normal",
     "old_gap",
     "old_impulse",

@@ -197,6 +197,7 @@ def keep_old(c):
     for k in range(c.num_contacts):
         c.old_key[k] = c.key[k]
         c.old_gap[k] = c.gap[k]
+        c.old_turning[k] = c.turning[k]
         for i in range(3):
             c.old_point[k, i] = c.point[k, i]
             c.old_normal[k, i] = c.normal[k, i]

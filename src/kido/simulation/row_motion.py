@@ -13,7 +13,8 @@ and turned since the last step, the velocity of body b relative to body a change
 
     A_b - A_a + w_b x (dx / h - v_b) - w_a x (dx / h - v_a),    along n also    (dn / h) . (v_b - v_a)
 
-What depends on dx and dn is the surfaces' curvature: the contact of a rolling body moves over it.
+What depends on dx and dn is the surfaces' curvature: the contact of a rolling body moves over it. They are of the step
+before, and say nothing where velocities jumped since, which is seen by what the others make along n.
 
 The velocities `u_free` of single free bodies are those at mid-step (`kido.kernels.free_lanes`), those of other trees
 have the velocity products of the whole step (`kido.simulation.predict`), of which half are not for mid-step.
@@ -35,6 +36,8 @@ from kido.simulation.world_struct import WORLD
 from kido.solvers.rows import segment, velocity1
 
 JUMP = 0.1  # share of a shape's size by which a contact may move over its material in a step, if it is the same one
+STEADY = 0.2  # share by which what turning makes may change in a step; more is an impact, or another velocity was set
+SMALL = 1e-5  # [m/s] or this much of velocity
 
 
 @kernel
@@ -174,11 +177,24 @@ def held_before(c, k):
 
 @kernel
 def to_end(t, d, c, w, pr, b, k, old, h):
-    """Add what velocities change by until the end of the step to the rows of block b, a contact that goes on."""
+    """Add what velocities change by until the end of the step to the rows of block b, if its contact goes on."""
     x, y, z = c.point[k, 0], c.point[k, 1], c.point[k, 2]
     wa, va, aa, moves_a = side_motion(t, d, w, c.body_a[k], x, y, z, h)
     wb, vb, ab, moves_b = side_motion(t, d, w, c.body_b[k], x, y, z, h)
     if not moves_a and not moves_b:
+        return
+    n, m = c.normal, c.old_normal
+    ea, eb = cross3(wa, va), cross3(wb, vb)
+    s = (
+        n[k, 0] * (ab[0] - aa[0] - eb[0] + ea[0])
+        + n[k, 1] * (ab[1] - aa[1] - eb[1] + ea[1])
+        + n[k, 2] * (ab[2] - aa[2] - eb[2] + ea[2])
+    )
+    c.turning[k] = s
+    if old < 0:
+        return
+    before = c.old_turning[old]
+    if abs(s - before) > STEADY * max(abs(s), abs(before)) and 0.5 * h * abs(s - before) > SMALL:
         return
     p, o = c.point, c.old_point
     way = p[k, 0] - o[old, 0], p[k, 1] - o[old, 1], p[k, 2] - o[old, 2]
@@ -193,7 +209,6 @@ def to_end(t, d, c, w, pr, b, k, old, h):
     g0 = 0.5 * (h * (ab[0] - aa[0]) + eb[0] - ea[0])
     g1 = 0.5 * (h * (ab[1] - aa[1]) + eb[1] - ea[1])
     g2 = 0.5 * (h * (ab[2] - aa[2]) + eb[2] - ea[2])
-    n, m = c.normal, c.old_normal
     turn = (
         (n[k, 0] - m[old, 0]) * (vb[0] - va[0])
         + (n[k, 1] - m[old, 1]) * (vb[1] - va[1])
@@ -223,9 +238,7 @@ def follow_motion(w):
             if w.loops.address == 0:
                 to_middle(t, d, w, pr, b, h)
         else:
-            old = held_before(c, k)
-            if old >= 0:
-                to_end(t, d, c, w, pr, b, k, old, h)
+            to_end(t, d, c, w, pr, b, k, held_before(c, k), h)
     for k in range(d.q.shape[0]):
         if w.moved_of[k] + w.products_of[k] > 0:
             w.moved_of[k] = w.products_of[k] = 0
