@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kido.constraints.contact import add_contact, add_spin, ask_responses, pool_size
+from kido.constraints.contact import add_contact, add_spin, ask_responses, pool_size, segment_length
 from kido.constraints.joint import (
     add_actuator,
     add_friction,
@@ -16,6 +16,7 @@ from kido.constraints.joint import (
     wanted_velocity,
 )
 from kido.constraints.surfaces import NO_ROWS, find_rows, has_spin, row_of
+from kido.constraints.wrenches import begin_deferral, begin_description, end_description, note_contact, note_coordinate
 from kido.jit import kernel
 from kido.kernels.responses import ask_coordinate, forget_responses, make_responses
 
@@ -35,16 +36,23 @@ def may_have_row(t, d, pr, src, k):
 
 @kernel
 def needed(t, d, c, pr, src, s, responses):
-    """Count an upper bound of what the problem needs into src; ask for responses."""
+    """Count an upper bound of what the problem needs into src; ask for responses; see which trees are deferred."""
     forget_responses(responses)
     contacts = c.num_contacts
     blocks, rows, pool = contacts, 3 * contacts, 0
     spins = s.mode != NO_ROWS and s.any_spin != 0
+    possible = pr.tree_newton.address != 0 and pr.chosen.address == 0 and pr.given == 0 and not spins
+    possible = possible and contacts + src.num_joint_dofs > 0
+    begin_deferral(t, pr, src, possible)
     for k in range(contacts):
-        pool += pool_size(t, c.body_a[k], c.body_b[k])
-        ask_responses(t, responses, c.body_a[k], c.body_b[k], spins)
+        a, b = c.body_a[k], c.body_b[k]
+        pool += pool_size(t, a, b)
+        if possible:
+            note_contact(t, d, c, s, src, k, segment_length(t, a) > 0, segment_length(t, b) > 0)
+        ask_responses(t, responses, a, b, spins)
     if spins:
         blocks, rows, pool = 2 * blocks, 2 * rows, 2 * pool
+    src.num_row_dofs = 0
     for n in range(src.num_joint_dofs):
         k = src.joint_dof[n]
         tree_index = t.tree_of_body[t.body_of_dof[k]]
@@ -58,7 +66,11 @@ def needed(t, d, c, pr, src, s, responses):
             rows += number
             pool += number * (t.tree_dof[tree_index + 1] - t.tree_dof[tree_index])
             if may_have_row(t, d, pr, src, k):
+                src.row_dof[src.num_row_dofs] = k
+                src.num_row_dofs += 1
                 ask_coordinate(t, responses, k)
+                if responses.deferred[tree_index] != 0:
+                    note_coordinate(t, src, tree_index, k)
     src.blocks_needed, src.rows_needed, src.pool_needed = blocks, rows, pool
     src.responses_needed = responses.needed
     src.extras_needed = 0
@@ -92,10 +104,8 @@ def add_joints(t, d, pr, src, block, row, pool):
 
     Nothing of it moves a prescribed coordinate.
     """
-    for n in range(src.num_joint_dofs):
-        k = src.joint_dof[n]
-        if t.tree_mobile[t.tree_of_body[t.body_of_dof[k]]] == 0:
-            continue
+    for n in range(src.num_row_dofs):
+        k = src.row_dof[n]
         if is_turned(t, k) and can_slide(t, k):
             block, row, pool = add_position_limits(t, d, pr, src, k, block, row, pool)
         if t.prescribed[k] != 0:
@@ -131,6 +141,7 @@ def assemble(t, d, c, pr, src):
         or src.extras_needed > pr.more_dof.shape[0]
     ):
         return PROBLEM_FULL
+    begin_description(t, d, src)
     make_responses(t, d, responses)
     block, row, pool = 0, 0, 0
     for k in range(c.num_contacts):
@@ -149,4 +160,5 @@ def assemble(t, d, c, pr, src):
     pr.num_rows = row
     pr.num_dofs = d.q.shape[0]
     pr.num_extras = 0
+    end_description(t, d, pr, src)
     return ASSEMBLED

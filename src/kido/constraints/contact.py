@@ -20,6 +20,7 @@ from kido.constraints.contact_bias import set_bias
 from kido.constraints.joint import number_prescribed
 from kido.constraints.row_origins import FROM_CONTACT, FROM_SPIN
 from kido.constraints.surfaces import NO_DIRECTION, first_direction, row_of, surface_motion
+from kido.constraints.wrenches import describe_contact, set_wrenches
 from kido.jit import kernel
 from kido.joints.frames import rotation_of
 from kido.kernels.free_lanes import CENTRED, NOT_FREE, free_row
@@ -185,6 +186,30 @@ def soften(pr, row, compliance, least):
 
 
 @kernel
+def make_contact_rows(t, d, c, pr, src, responses, k, block):
+    """The rows of contact k, which is a block but for them, and their responses, made of those of its bodies."""
+    a, b = c.body_a[k], c.body_b[k]
+    na, nb = pr.len_a[block], segment_length(t, b)
+    at_a, at_b = pr.at_a[block], pr.at_b[block]
+    # Rows of free bodies are set, others added up.
+    if na > 0 and responses.free[a] == NOT_FREE:
+        for q in range(at_a, at_a + 3 * na):
+            pr.J[q] = 0.0
+            pr.Y[q] = 0.0
+    if nb > 0 and responses.free[b] == NOT_FREE:
+        for q in range(at_b, at_b + 3 * pr.len_b[block]):
+            pr.J[q] = 0.0
+            pr.Y[q] = 0.0
+    if na > 0:
+        contact_rows(d, c, pr, src, responses, k, block, a, -1.0, at_a, na)
+    if nb > 0:
+        if pr.len_b[block] == 0:  # both bodies are of one tree
+            contact_rows(d, c, pr, src, responses, k, block, b, 1.0, at_a, na)
+        else:
+            contact_rows(d, c, pr, src, responses, k, block, b, 1.0, at_b, nb)
+
+
+@kernel
 def add_contact(t, d, c, pr, src, s, responses, k, block, row, pool):
     """Make contact k the given block, its rows from `row` and its pool entries from `pool` on.
 
@@ -198,10 +223,6 @@ def add_contact(t, d, c, pr, src, s, responses, k, block, row, pool):
     size = 3 * (na + length_b)
     if size == 0:
         return 0
-    free_a, free_b = na > 0 and responses.free[a] != NOT_FREE, nb > 0 and responses.free[b] != NOT_FREE
-    for q in range(pool + 3 * na if free_a else pool, pool + 3 * na if free_b else pool + size):
-        pr.J[q] = 0.0  # rows of free bodies are set, others added up
-        pr.Y[q] = 0.0
     pr.kind[block] = CONTACT
     pr.row[block] = row
     pr.more_count[block] = 0
@@ -209,18 +230,21 @@ def add_contact(t, d, c, pr, src, s, responses, k, block, row, pool):
     set_tangents(d, c, s, pr, src, k, block, properties)
     pr.len_a[block], pr.len_b[block] = na, length_b
     pr.at_a[block], pr.at_b[block] = pool, pool + 3 * na
-    pr.dof_a[block], pr.dof_b[block] = 0, 0
-    if na > 0:
-        pr.dof_a[block] = t.tree_dof[t.tree_of_body[a]]
-        contact_rows(d, c, pr, src, responses, k, block, a, -1.0, pool, na)
-    if nb > 0:
-        if same:
-            contact_rows(d, c, pr, src, responses, k, block, b, 1.0, pool, na)
-        else:
-            pr.dof_b[block] = t.tree_dof[t.tree_of_body[b]]
-            contact_rows(d, c, pr, src, responses, k, block, b, 1.0, pool + 3 * na, nb)
-    compliance = coupling(pr, block, 0, 0)
-    driven = (not free_a and is_driven(t, a)) or (not free_b and is_driven(t, b))
+    pr.dof_a[block] = t.tree_dof[t.tree_of_body[a]] if na > 0 else 0
+    pr.dof_b[block] = t.tree_dof[t.tree_of_body[b]] if length_b > 0 else 0
+    body, sign = (a, -1.0) if na > 0 else (b, 1.0)
+    src.body[block] = -1
+    if (na == 0 or nb == 0) and responses.free[body] == NOT_FREE:
+        src.body[block] = body
+        set_wrenches(d, c, src, k, block, body, sign)
+    driven = False
+    if responses.deferred[t.tree_of_body[body]] != 0:
+        compliance = describe_contact(pr, src, block)
+    else:
+        make_contact_rows(t, d, c, pr, src, responses, k, block)
+        compliance = coupling(pr, block, 0, 0)
+        free_a, free_b = na > 0 and responses.free[a] != NOT_FREE, nb > 0 and responses.free[b] != NOT_FREE
+        driven = (not free_a and is_driven(t, a)) or (not free_b and is_driven(t, b))
     if compliance <= 0.0 and driven:  # prescribed motion yields to no impulse
         return 0
     if same and is_locked(t, a, b, compliance):

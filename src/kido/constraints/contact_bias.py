@@ -15,7 +15,9 @@ from kido.constraints.applied_forces import applied_forces
 from kido.constraints.row_origins import SHALLOW_SOFTNESS, SOFT_SPEED, biases
 from kido.constraints.springs import resolved_share, set_spring_row
 from kido.constraints.surfaces import ERP_CFM, SPRING_DAMPER, SPRING_DAMPER_AT_END, TIME_CONSTANT, surface_motion
+from kido.constraints.wrenches import wrench_of
 from kido.jit import kernel
+from kido.kernels.chain_impulses import path_velocity
 from kido.kernels.free_body import complete_free_body
 from kido.kernels.free_lanes import NOT_FREE
 from kido.solvers.rows import first_velocity
@@ -139,6 +141,15 @@ def push_out(c, pr, block, gap, e, h):
 
 
 @kernel
+def normal_velocity(t, d, pr, src, block, u):
+    """Velocity of a contact's first row for velocities u of coordinates, whether its rows are made or not."""
+    if pr.deferred[block] == 0:
+        return first_velocity(pr, block, u)
+    body = src.body[block]
+    return path_velocity(t, d, body, t.tree_body[t.tree_of_body[body]], wrench_of(src.wrench, block, 0), u)
+
+
+@kernel
 def set_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b):
     """Bias, restitution, softness and position correction of a contact block; `properties`: their row, or -1.
 
@@ -159,7 +170,7 @@ def set_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b):
         set_slip_and_motion(d, c, pr, src, s, k, row, block, properties)
         kind = s.softness_kind[properties]
         if kind == SPRING_DAMPER or kind == TIME_CONSTANT or kind == SPRING_DAMPER_AT_END:
-            before = first_velocity(pr, block, d.u)
+            before = normal_velocity(t, d, pr, src, block, d.u)
             return set_spring(c, pr, src, s, k, block, properties, compliance, before)
         if s.slop[properties] >= 0.0:
             slop = s.slop[properties]

@@ -43,14 +43,21 @@ NEAR_LIMIT = 0.02  # [rad or m] a limit this near takes part: other impulses may
 
 
 @kernel
-def joint_row(t, d, pr, src, k, sign, block, row, pool):
-    """Make a block of one row on coordinate k, with velocity sign * u_k. Returns its pool entries."""
-    tree_index = t.tree_of_body[t.body_of_dof[k]]
-    length = t.tree_dof[tree_index + 1] - t.tree_dof[tree_index]
-    for q in range(pool, pool + length):
+def make_joint_row(t, d, pr, src, block):
+    """The row of a block of one coordinate, and its response."""
+    at = pr.at_a[block]
+    for q in range(at, at + pr.len_a[block]):
         pr.J[q] = 0.0
         pr.Y[q] = 0.0
-    coordinate_row(t, d, src.responses, k, sign, pr.J, pr.Y, pool)
+    coordinate_row(t, d, src.responses, src.index[block], src.sign[block], pr.J, pr.Y, at)
+
+
+@kernel
+def joint_row(t, d, pr, src, k, sign, block, row, pool):
+    """Make a block of one row on coordinate k, with velocity sign * u_k, its own compliance in W. Returns its pool
+    entries."""
+    tree_index = t.tree_of_body[t.body_of_dof[k]]
+    length = t.tree_dof[tree_index + 1] - t.tree_dof[tree_index]
     pr.kind[block] = BOUNDED
     pr.row[block] = row
     pr.dof_a[block], pr.len_a[block], pr.at_a[block] = t.tree_dof[tree_index], length, pool
@@ -59,8 +66,14 @@ def joint_row(t, d, pr, src, k, sign, block, row, pool):
     pr.mu[block], pr.floor[block], pr.restitution[block] = 0.0, 0.0, 0.0
     pr.position_bias[block] = 0.0
     pr.bias[row], pr.compliance[row] = 0.0, 0.0
-    src.index[block] = k
+    src.index[block], src.sign[block] = k, sign
     src.correction[block] = 0.0
+    if src.responses.deferred[tree_index] != 0:
+        pr.deferred[block] = 1
+        pr.W[block, 0] = src.regularized.own[k]
+    else:
+        make_joint_row(t, d, pr, src, block)
+        pr.W[block, 0] = sign * pr.Y[pool + k - t.tree_dof[tree_index]]
     return length
 
 
@@ -237,7 +250,7 @@ def add_servo(t, d, pr, src, k, block, row, pool):
     src.origin[block] = FROM_SERVO
     pr.lower[block], pr.upper[block] = t.force_lower[k] * h, t.force_upper[k] * h
     if is_unlimited(t, k):
-        most = STRONGEST / pr.Y[pool + k - pr.dof_a[block]]
+        most = STRONGEST / pr.W[block, 0]
         pr.lower[block], pr.upper[block] = -most, most
     pr.bias[row] = -servo_target(t, d, src, k)
     pr.impulse[row] = src.actuator_impulse[k]
@@ -252,7 +265,7 @@ def add_position_actuator(t, d, pr, src, k, block, row, pool):
     kp, kd = t.position_gain[k], t.velocity_gain[k]
     src.origin[block] = FROM_SERVO
     pr.lower[block], pr.upper[block] = t.force_lower[k] * h, t.force_upper[k] * h
-    resolved = resolved_share(kp, kd, pr.Y[pool + k - pr.dof_a[block]], h)
+    resolved = resolved_share(kp, kd, pr.W[block, 0], h)
     set_spring_row(pr, row, kp, kd, position_error(t, d, k), d.u[k], resolved, h)
     pr.impulse[row] = src.actuator_impulse[k]
     return length

@@ -19,7 +19,9 @@ from __future__ import annotations
 
 from kido.constraints.surfaces import SURFACES
 from kido.jit import Struct, floats, integer, integers, kernel, number, reference
+from kido.kernels.regularized_tree import REGULARIZED
 from kido.kernels.responses import RESPONSES
+from kido.kernels.touched_bodies import TOUCHED
 
 # Kinds of source.
 FROM_CONTACT, FROM_LIMIT, FROM_FRICTION, FROM_SPEED_LIMIT, FROM_SERVO, FROM_MIMIC, FROM_SPIN = range(7)
@@ -29,6 +31,9 @@ FROM_CONSTRAINT, FROM_USER = 10, 11  # row of LOOPS, row of USER_ROWS
 class ROW_ORIGINS(Struct):
     origin = integers("blocks", doc="FROM_CONTACT ... FROM_MIMIC")
     index = integers("blocks", doc="contact, or coordinate")
+    sign = floats("blocks", doc="of a row of a coordinate: its direction along it, +1 or -1")
+    body = integers("blocks", doc="of a contact: the one body of a skeleton that it acts on; -1: two, or a free body")
+    wrench = floats("blocks", 18, doc="its three rows as wrenches [moment; force] about that body's origin")
     side = floats("blocks", doc="limit: +1 lower, -1 upper, 0 both (the coordinate is fixed)")
     tangent = floats("blocks", 6, doc="contact: its two tangents as its rows have them, world axes")
     share = floats("blocks", 2, doc="contact: their lengths: friction along each beside the larger one")
@@ -54,6 +59,12 @@ class ROW_ORIGINS(Struct):
     extras_needed = integer(doc="extra segments of blocks")
     surfaces = reference(SURFACES, doc="contact properties")
     responses = reference(RESPONSES, doc="of bodies and coordinates")
+    regularized = reference(REGULARIZED, doc="bodies that blocks of deferred trees act on")
+    touched = reference(TOUCHED, doc="the same, where they are few")
+    deferring = integer(doc="1: rows of some trees may be deferred in this step")
+    row_dof = integers("dofs", doc="those of `joint_dof` that may have rows in this step")
+    num_row_dofs = integer(doc="their number")
+    num_described = integer(doc="blocks of the last assembly, if rows of some were deferred")
     joint_dof = integers("dofs", doc="coordinates that have limits, friction or actuators with rows, ascending")
     num_joint_dofs = integer(doc="their number")
 

@@ -31,16 +31,27 @@ from kido.constraints.row_origins import (
     FROM_SPEED_LIMIT,
     ROW_ORIGINS,
 )
-from kido.jit import Struct, callback, inlined, kernel, reference, view
+from kido.constraints.wrenches import pull_contact, row_velocity
+from kido.jit import Struct, callback, kernel, reference, view
 from kido.joints.kinds import FREE
+from kido.kernels.chain_impulses import apply_chain, clear_impulses
 from kido.kernels.free_lanes import NOT_FREE
-from kido.kernels.regularized_tree import REGULARIZED, deactivate, hold_body, list_held, release_tree, solve_held_tree
-from kido.math.so3 import cross
+from kido.kernels.regularized_tree import (
+    REGULARIZED,
+    deactivate,
+    hold_body,
+    list_held,
+    release_tree,
+    solve_held_tree,
+    weigh_held,
+)
+from kido.kernels.touched_laws import apply_touched, release_touched, solve_touched
 from kido.solvers.body_newton import MAX_CONE_FRICTION, MAX_PENALTY
 from kido.solvers.certify import measure_rows
-from kido.solvers.history import BEST_ROW, gather, load_rows, scatter
+from kido.solvers.gauss_seidel import relax_bounded, relax_contact
+from kido.solvers.history import BEST_ROW, gather, put_back
 from kido.solvers.problem import BOUNDED, PROBLEM
-from kido.solvers.rows import INDEX, apply_impulses, free_velocity, velocity3
+from kido.solvers.rows import INDEX, free_velocity, is_deferred, load_impulse, project_block, set_impulse
 from kido.tree.schema import DATA, TREE
 
 TREE_PENALTY = 1e3  # sigma over the block's mean inertia, at first
@@ -49,8 +60,8 @@ STEEPEST = 1.0 - 1e-9  # share of the cone's edge from which on a sliding contac
 TREE_PATIENCE, SLOW_GAIN = 4, 0.9  # iterations that leave more than this share of the least merit, before it stops
 GOOD_MERIT = 0.5  # merit at which the impulses are made admissible and measured
 
-# Rows of `history`: row velocities, free ones, the best impulses met; then the law of each block.
-V, FREE_V_ROW, LAW_ROW, GAIN_ROW, AXIS_ROW = 0, 1, 2, 3, 4
+# Rows of `history`: row velocities; then the law of each block.
+V_ROW, LAW_ROW, GAIN_ROW, AXIS_ROW = 0, 2, 3, 4
 
 
 class TREE_NEWTON(Struct):
@@ -59,6 +70,12 @@ class TREE_NEWTON(Struct):
     collision = reference(COLLISION)
     row_origins = reference(ROW_ORIGINS)
     regularized = reference(REGULARIZED)
+
+
+@kernel
+def tree_of_block(t, c, b):
+    """The tree of a block that acts on one tree alone."""
+    return t.tree_of_body[t.body_of_dof[c.dof_a[b] if c.len_a[b] > 0 else c.dof_b[b]]]
 
 
 @kernel
@@ -76,68 +93,37 @@ def tree_of_island(t, c, src, r, island):
         one_sided = (c.len_a[b] == 0) != (c.len_b[b] == 0)
         if not one_sided or c.more_count[b] != 0 or c.floor[b] != 0.0:
             return -1
-        dof = c.dof_a[b] if c.len_a[b] > 0 else c.dof_b[b]
-        body = t.body_of_dof[dof]
         if origin == FROM_CONTACT:
-            if c.mu[b] > MAX_CONE_FRICTION:
+            if c.mu[b] > MAX_CONE_FRICTION or src.body[b] < 0:
                 return -1
         elif origin == FROM_LIMIT or origin == FROM_FRICTION or origin == FROM_SERVO or origin == FROM_SPEED_LIMIT:
             if t.kind[t.body_of_dof[src.index[b]]] == FREE:  # rows of positions in turned axes
                 return -1
         else:
             return -1
+        found = tree_of_block(t, c, b)
         if tree_index < 0:
-            tree_index = t.tree_of_body[body]
-            if r.free[body] != NOT_FREE:
+            tree_index = found
+            if r.free[t.tree_body[found]] != NOT_FREE:
                 return -1
-        elif tree_index != t.tree_of_body[body]:
+        elif tree_index != found:
             return -1
     return tree_index
 
 
 @kernel
-def body_of_contact(t, c, src, col, b, tree_index):
-    """The body of a tree that a contact block acts on; -1: it acts on two of them."""
-    k = src.index[b]
-    i, j = col.body_a[k], col.body_b[k]
-    on_a, on_b = i >= 0, j >= 0
-    if on_a:
-        on_a = t.tree_of_body[i] == tree_index and t.moves[i] != 0
-    if on_b:
-        on_b = t.tree_of_body[j] == tree_index and t.moves[j] != 0
-    if on_a and on_b:
-        return -1
-    return i if on_a else j
-
-
-@kernel
-def row_wrenches(d, src, col, b, body):
-    """The three rows of a contact as wrenches [moment; force] about its body's origin, 18 numbers."""
-    k = src.index[b]
-    sign = -1.0 if col.body_a[k] == body else 1.0
-    x, y, z = col.point[k, 0] - d.p[body, 0], col.point[k, 1] - d.p[body, 1], col.point[k, 2] - d.p[body, 2]
-    t = src.tangent
-    n0, n1, n2 = sign * col.normal[k, 0], sign * col.normal[k, 1], sign * col.normal[k, 2]
-    a0, a1, a2 = sign * t[b, 0], sign * t[b, 1], sign * t[b, 2]
-    b0, b1, b2 = sign * t[b, 3], sign * t[b, 4], sign * t[b, 5]
-    m0, m1, m2 = cross(x, y, z, n0, n1, n2)
-    o0, o1, o2 = cross(x, y, z, a0, a1, a2)
-    q0, q1, q2 = cross(x, y, z, b0, b1, b2)
-    return m0, m1, m2, n0, n1, n2, o0, o1, o2, a0, a1, a2, q0, q1, q2, b0, b1, b2
-
-
-@kernel
-def hold_contact(c, y, k, b, body, w, penalty):
+def hold_contact(c, src, y, k, b, penalty):
     """Add the linearized law of a contact to what holds its body; LAW_ROW, GAIN_ROW and AXIS_ROW keep it."""
-    h = c.history
-    i = c.row[b] & INDEX
+    h, w = c.history, src.wrench
+    i, body = c.row[b] & INDEX, src.body[b]
     step, mu = c.step[b], c.mu[b]
     sigma = penalty * step
     p0, p1, p2 = c.impulse[i], c.impulse[i + 1], c.impulse[i + 2]
-    v0, v1, v2 = h[V, k], h[V, k + 1], h[V, k + 2]
+    v0, v1, v2 = h[V_ROW, k], h[V_ROW, k + 1], h[V_ROW, k + 2]
     soft0, soft1, soft2 = c.compliance[i], c.compliance[i + 1], c.compliance[i + 2]
     x0, x1, x2 = p0 - step * v0, p1 - step * v1, p2 - step * v2
-    # p' = q - G (J u' - J u), G: gn on the normal, e gn from it to the tangents, g11, g12, g22 among these
+    # p' = q - G (J u' - J u), and u' - u is by p' - p; G: gn on the normal, e gn from it to the tangents, g11, g12, g22
+    # among these
     q0 = q1 = q2 = gn = g11 = g12 = g22 = e1 = e2 = 0.0
     if x0 > 0.0:
         gn = sigma / (1.0 + sigma * soft0)
@@ -163,32 +149,19 @@ def hold_contact(c, y, k, b, body, w, penalty):
     h[LAW_ROW, k], h[LAW_ROW, k + 1], h[LAW_ROW, k + 2] = q0, q1, q2
     h[GAIN_ROW, k], h[GAIN_ROW, k + 1], h[GAIN_ROW, k + 2] = g11, g12, g22
     h[AXIS_ROW, k], h[AXIS_ROW, k + 1], h[AXIS_ROW, k + 2] = gn, e1, e2
+    pull_contact(src, y, b, q0 - p0, q1 - p1, q2 - p2)
     if gn == 0.0:
         return
-    d0 = v0 - soft0 * p0 - h[FREE_V_ROW, k]
-    d1 = v1 - soft1 * p1 - h[FREE_V_ROW, k + 1]
-    d2 = v2 - soft2 * p2 - h[FREE_V_ROW, k + 2]
-    r0 = q0 + gn * d0
-    r1 = q1 + e1 * gn * d0 + g11 * d1 + g12 * d2
-    r2 = q2 + e2 * gn * d0 + g12 * d1 + g22 * d2
     for j in range(6):
-        y.pull[body, j] += w[j] * r0 + w[6 + j] * r1 + w[12 + j] * r2
-    for j in range(6):
-        b0 = gn * w[j]
-        b1 = e1 * b0 + g11 * w[6 + j] + g12 * w[12 + j]
-        b2 = e2 * b0 + g12 * w[6 + j] + g22 * w[12 + j]
-        y.gain[body, j] += w[0] * b0 + w[6] * b1 + w[12] * b2
-        y.gain[body, 6 + j] += w[1] * b0 + w[7] * b1 + w[13] * b2
-        y.gain[body, 12 + j] += w[2] * b0 + w[8] * b1 + w[14] * b2
-        y.gain[body, 18 + j] += w[3] * b0 + w[9] * b1 + w[15] * b2
-        y.gain[body, 24 + j] += w[4] * b0 + w[10] * b1 + w[16] * b2
-        y.gain[body, 30 + j] += w[5] * b0 + w[11] * b1 + w[17] * b2
-
-
-@kernel
-def sign_of_row(c, src, b):
-    """Direction of a joint's row along its coordinate, +1 or -1."""
-    return c.J[c.at_a[b] + src.index[b] - c.dof_a[b]]
+        b0 = gn * w[b, j]
+        b1 = e1 * b0 + g11 * w[b, 6 + j] + g12 * w[b, 12 + j]
+        b2 = e2 * b0 + g12 * w[b, 6 + j] + g22 * w[b, 12 + j]
+        y.gain[body, j] += w[b, 0] * b0 + w[b, 6] * b1 + w[b, 12] * b2
+        y.gain[body, 6 + j] += w[b, 1] * b0 + w[b, 7] * b1 + w[b, 13] * b2
+        y.gain[body, 12 + j] += w[b, 2] * b0 + w[b, 8] * b1 + w[b, 14] * b2
+        y.gain[body, 18 + j] += w[b, 3] * b0 + w[b, 9] * b1 + w[b, 15] * b2
+        y.gain[body, 24 + j] += w[b, 4] * b0 + w[b, 10] * b1 + w[b, 16] * b2
+        y.gain[body, 30 + j] += w[b, 5] * b0 + w[b, 11] * b1 + w[b, 17] * b2
 
 
 @kernel
@@ -196,7 +169,7 @@ def hold_joint(c, src, y, k, b, penalty):
     """Add the linearized law of a joint's row to what holds its coordinate."""
     h = c.history
     i = c.row[b] & INDEX
-    p, v, step = c.impulse[i], h[V, k], c.step[b]
+    p, v, step = c.impulse[i], h[V_ROW, k], c.step[b]
     x = p - step * v
     q = g = 0.0
     if x < c.lower[b]:
@@ -207,39 +180,23 @@ def hold_joint(c, src, y, k, b, penalty):
         g = penalty * step / (1.0 + penalty * step * c.compliance[i])
         q = p - g * v
     h[LAW_ROW, k], h[GAIN_ROW, k] = q, g
-    sign = sign_of_row(c, src, b)
-    r = q + g * (v - c.compliance[i] * p - h[FREE_V_ROW, k])
-    y.joint_pull[src.index[b]] += sign * r
-    y.joint_gain[src.index[b]] += sign * sign * g
+    y.joint_pull[src.index[b]] += src.sign[b] * (q - p)
+    y.joint_gain[src.index[b]] += g
 
 
 @kernel
 def load_free_velocities(c, island):
-    """Velocities of the rows without impulses."""
-    h = c.history
-    k = c.island_row[island] & INDEX
+    """Velocities of the rows of an island without impulses and bias."""
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
-        i = c.row[b] & INDEX
-        if c.kind[b] == BOUNDED:
-            h[FREE_V_ROW, k] = free_velocity(c, b, 0)
-            k += 1
-        else:
-            on_a = c.len_a[b] > 0
-            at, n = (c.at_a[b], c.len_a[b]) if on_a else (c.at_b[b], c.len_b[b])
-            x, y, z = velocity3(c.J, at & INDEX, n & INDEX, c.u_free, (c.dof_a[b] if on_a else c.dof_b[b]) & INDEX)
-            h[FREE_V_ROW, k], h[FREE_V_ROW, k + 1], h[FREE_V_ROW, k + 2] = (
-                c.bias[i] + x,
-                c.bias[i + 1] + y,
-                c.bias[i + 2] + z,
-            )
-            k += 3
+        for r in range(1 if c.kind[b] == BOUNDED else 3):
+            i = c.row[b] + r
+            c.free[i] = free_velocity(c, b, r) - c.bias[i]
 
 
 @kernel
-def hold_tree(t, d, c, src, col, y, island, tree_index, number, penalty):
+def hold_blocks(c, src, y, island, penalty):
     """The laws of all blocks, linearized at the present impulses and velocities."""
-    release_tree(t, y, t.tree_body[tree_index], number)
     k = c.island_row[island] & INDEX
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e] & INDEX
@@ -247,126 +204,193 @@ def hold_tree(t, d, c, src, col, y, island, tree_index, number, penalty):
             hold_joint(c, src, y, k, b, penalty)
             k += 1
         else:
-            body = body_of_contact(t, c, src, col, b, tree_index)
-            hold_contact(c, y, k, b, body, row_wrenches(d, src, col, b, body), penalty)
+            hold_contact(c, src, y, k, b, penalty)
             k += 3
 
 
-@inlined
-def row_velocity(w, y, body, r):
-    """Velocity of a row for the change of its body's velocity."""
-    a = 6 * r
-    x = w[a] * y.V[body, 0] + w[a + 1] * y.V[body, 1] + w[a + 2] * y.V[body, 2]
-    return x + (w[a + 3] * y.V[body, 3] + w[a + 4] * y.V[body, 4] + w[a + 5] * y.V[body, 5])
-
-
 @kernel
-def follow_tree(t, d, c, src, col, y, island, tree_index):
-    """Impulses by their linearized laws, and velocities of the rows, from those of the tree."""
-    h = c.history
+def follow_tree(c, src, y, island):
+    """Impulses by their linearized laws, and velocities of the rows, from how those of the tree change."""
+    h, w, V = c.history, src.wrench, y.V
     k = c.island_row[island] & INDEX
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e] & INDEX
         i = c.row[b] & INDEX
         if c.kind[b] == BOUNDED:
-            x = h[FREE_V_ROW, k] + sign_of_row(c, src, b) * y.s[src.index[b]]
-            old = h[V, k] - c.compliance[i] * c.impulse[i]
-            c.impulse[i] = h[LAW_ROW, k] - h[GAIN_ROW, k] * (x - old)
-            h[V, k] = x + c.compliance[i] * c.impulse[i]
+            d = src.sign[b] * y.s[src.index[b]]
+            p = h[LAW_ROW, k] - h[GAIN_ROW, k] * d
+            h[V_ROW, k] += d + c.compliance[i] * (p - c.impulse[i])
+            c.impulse[i] = p
             k += 1
         else:
-            body = body_of_contact(t, c, src, col, b, tree_index)
-            w = row_wrenches(d, src, col, b, body)
-            x0 = h[FREE_V_ROW, k] + row_velocity(w, y, body, 0)
-            x1 = h[FREE_V_ROW, k + 1] + row_velocity(w, y, body, 1)
-            x2 = h[FREE_V_ROW, k + 2] + row_velocity(w, y, body, 2)
-            soft0, soft1, soft2 = c.compliance[i], c.compliance[i + 1], c.compliance[i + 2]
-            d0 = x0 - (h[V, k] - soft0 * c.impulse[i])
-            d1 = x1 - (h[V, k + 1] - soft1 * c.impulse[i + 1])
-            d2 = x2 - (h[V, k + 2] - soft2 * c.impulse[i + 2])
+            body = src.body[b]
+            d0, d1, d2 = (
+                row_velocity(w, b, 0, V, body),
+                row_velocity(w, b, 1, V, body),
+                row_velocity(w, b, 2, V, body),
+            )
             n = h[AXIS_ROW, k] * d0
-            c.impulse[i] = h[LAW_ROW, k] - n
-            c.impulse[i + 1] = (
-                h[LAW_ROW, k + 1] - h[AXIS_ROW, k + 1] * n - h[GAIN_ROW, k] * d1 - h[GAIN_ROW, k + 1] * d2
-            )
-            c.impulse[i + 2] = (
-                h[LAW_ROW, k + 2] - h[AXIS_ROW, k + 2] * n - h[GAIN_ROW, k + 1] * d1 - h[GAIN_ROW, k + 2] * d2
-            )
-            h[V, k] = x0 + soft0 * c.impulse[i]
-            h[V, k + 1] = x1 + soft1 * c.impulse[i + 1]
-            h[V, k + 2] = x2 + soft2 * c.impulse[i + 2]
+            p0 = h[LAW_ROW, k] - n
+            p1 = h[LAW_ROW, k + 1] - h[AXIS_ROW, k + 1] * n - h[GAIN_ROW, k] * d1 - h[GAIN_ROW, k + 1] * d2
+            p2 = h[LAW_ROW, k + 2] - h[AXIS_ROW, k + 2] * n - h[GAIN_ROW, k + 1] * d1 - h[GAIN_ROW, k + 2] * d2
+            h[V_ROW, k] += d0 + c.compliance[i] * (p0 - c.impulse[i])
+            h[V_ROW, k + 1] += d1 + c.compliance[i + 1] * (p1 - c.impulse[i + 1])
+            h[V_ROW, k + 2] += d2 + c.compliance[i + 2] * (p2 - c.impulse[i + 2])
+            c.impulse[i], c.impulse[i + 1], c.impulse[i + 2] = p0, p1, p2
             k += 3
 
 
 @kernel
-def acts_in_one_place(t, c, src, col, island, tree_index):
-    """Whether no contact of an island has both its bodies in the tree."""
-    for e in range(c.island_start[island], c.island_start[island + 1]):
-        b = c.island_block[e] & INDEX
-        if c.kind[b] != BOUNDED and body_of_contact(t, c, src, col, b, tree_index) < 0:
-            return False
-    return True
-
-
-@kernel
-def choose_bodies(t, d, c, src, col, y, island, tree_index):
-    """List the bodies that take part, for all iterations. Returns their number."""
+def choose_bodies(t, c, src, y, island, tree_index):
+    """List the bodies that the blocks of an island act on, and those above them."""
     first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
     deactivate(t, y, first, last)
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e] & INDEX
+        hold_body(t, y, t.body_of_dof[src.index[b]] if c.kind[b] == BOUNDED else src.body[b], first)
+    list_held(t, y, first, last)
+
+
+@kernel
+def pull_blocks(c, src, y, island):
+    """Add the impulses of an island to those on bodies and coordinates."""
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e] & INDEX
+        i = c.row[b] & INDEX
         if c.kind[b] == BOUNDED:
-            hold_body(t, y, t.body_of_dof[src.index[b]], first)
+            y.joint_pull[src.index[b]] += src.sign[b] * c.impulse[i]
         else:
-            hold_body(t, y, body_of_contact(t, c, src, col, b, tree_index), first)
-    return list_held(t, d, y, first, last)
+            pull_contact(src, y, b, c.impulse[i], c.impulse[i + 1], c.impulse[i + 2])
+
+
+@kernel
+def measure_velocities(c, src, y, island):
+    """Velocities of the rows from those of bodies and coordinates. Returns what `measure_rows` does."""
+    h, free = c.history, c.free
+    k = c.island_row[island] & INDEX
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e] & INDEX
+        i = c.row[b] & INDEX
+        if c.kind[b] == BOUNDED:
+            v = free[i] + src.sign[b] * y.s[src.index[b]]
+            h[V_ROW, k] = v + (c.bias[i] + c.compliance[i] * c.impulse[i])
+            k += 1
+        else:
+            for r in range(3):
+                v = free[i + r] + row_velocity(src.wrench, b, r, y.V, src.body[b])
+                h[V_ROW, k + r] = v + (c.bias[i + r] + c.compliance[i + r] * c.impulse[i + r])
+            k += 3
+    return measure_rows(c, island, V_ROW)
+
+
+@kernel
+def apply_to_tree(t, d, c, src, y, island, tree_index):
+    """What an island's impulses do to its tree, by a sweep. Returns what `measure_rows` does."""
+    first, last, number = t.tree_body[tree_index], t.tree_body[tree_index + 1], y.number[tree_index]
+    clear_impulses(t, y, first, number)
+    pull_blocks(c, src, y, island)
+    apply_chain(t, d, y, first, last, number)
+    return measure_velocities(c, src, y, island)
+
+
+@kernel
+def apply_to_few(c, src, y, x, island, slot, columns):
+    """What an island's impulses do to what is touched of its tree. Returns what `measure_rows` does."""
+    release_touched(y, x, slot)
+    pull_blocks(c, src, y, island)
+    apply_touched(y, x, slot, columns)
+    return measure_velocities(c, src, y, island)
+
+
+@kernel
+def make_admissible(c, island):
+    """The impulses of an island within their bounds."""
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e] & INDEX
+        p0, p1, p2 = load_impulse(c, b)
+        p0, p1, p2 = project_block(c, b, p0, p1, p2)
+        set_impulse(c, b, p0, p1, p2)
+
+
+@kernel
+def solve_alone(c, island):
+    """Impulses of the one block of an island, to rounding, from its free velocity and own compliance."""
+    b = c.island_block[c.island_start[island]] & INDEX
+    k = c.island_row[island] & INDEX
+    h = c.history
+    if c.kind[b] == BOUNDED:
+        relax_bounded(c, b, h[V_ROW, k])
+    else:
+        relax_contact(c, b, h[V_ROW, k], h[V_ROW, k + 1], h[V_ROW, k + 2])
 
 
 @callback
 def tree_newton_island(address, island, cap, unused):
     """Newton's method on one island until it is solved (`measure_island`) or `cap` iterations are done.
 
-    Reads impulses and u, which must belong together; leaves the impulses of the last iteration, made admissible,
-    with their u and what `measure_island` sets. Stops early where TREE_PATIENCE iterations in turn gained little.
+    Reads impulses; leaves those of the last iteration, made admissible, with their u and what `measure_island` sets.
+    Stops early where TREE_PATIENCE iterations in turn gained little.
 
     Returns:
         The number of iterations; -1 where the island is none of one robot alone, which is not measured then.
     """
     c = view(PROBLEM, address)
     newton = view(TREE_NEWTON, c.tree_newton_of)
-    t, d, col, src, y = newton.tree, newton.data, newton.collision, newton.row_origins, newton.regularized
-    tree_index = tree_of_island(t, c, src, src.responses, island)
-    if tree_index < 0 or not acts_in_one_place(t, c, src, col, island, tree_index):
-        return -1
-    load_rows(c, island, V)
-    merit = measure_rows(c, island, V)
-    if merit <= 1.0 or not math.isfinite(merit):
-        return 0
-    load_free_velocities(c, island)
-    first = t.tree_body[tree_index]
-    number = choose_bodies(t, d, c, src, col, y, island, tree_index)
-    gather(c, island, BEST_ROW)
+    t, d, src, y = newton.tree, newton.data, newton.row_origins, newton.regularized
+    x, slot, columns = src.touched, -1, 0
+    if is_deferred(c, island):
+        tree_index = tree_of_block(t, c, c.island_block[c.island_start[island]])
+        slot, columns = x.slot[tree_index], x.number[tree_index]
+    else:
+        tree_index = tree_of_island(t, c, src, src.responses, island)
+        if tree_index < 0:
+            return -1
+        choose_bodies(t, c, src, y, island, tree_index)
+        load_free_velocities(c, island)
+    first, last, number = t.tree_body[tree_index], t.tree_body[tree_index + 1], y.number[tree_index]
+    merit = math.inf
+    if columns > 0:
+        merit = apply_to_few(c, src, y, x, island, slot, columns)
+    if columns == 0 or not 1.0 < merit < math.inf:
+        merit = apply_to_tree(t, d, c, src, y, island, tree_index)
     done = 0
-    best = merit
-    vain = 0
-    penalty = TREE_PENALTY
-    while done < cap and vain < TREE_PATIENCE and merit > 1.0 and math.isfinite(merit):
-        while done < cap and vain < TREE_PATIENCE and merit > GOOD_MERIT and math.isfinite(merit):
-            hold_tree(t, d, c, src, col, y, island, tree_index, number, penalty)
-            solve_held_tree(t, d, y, first, number, src.time_step)
-            follow_tree(t, d, c, src, col, y, island, tree_index)
-            last = merit
-            merit = measure_rows(c, island, V)
-            done += 1
-            vain = vain + 1 if merit > SLOW_GAIN * best else 0
-            best = min(best, merit)
-            if merit > CREEPING * last and merit * CREEPING < last and penalty < MAX_PENALTY:
-                penalty *= 10.0
-                vain = 0
-        if math.isfinite(merit):
-            gather(c, island, BEST_ROW)
-        scatter(c, island, BEST_ROW)  # admissible
-        apply_impulses(c, island)
-        load_rows(c, island, V)
-        merit = measure_rows(c, island, V)
+    if merit > 1.0 and math.isfinite(merit):
+        if c.island_start[island + 1] - c.island_start[island] == 1:
+            solve_alone(c, island)
+            merit = apply_to_tree(t, d, c, src, y, island, tree_index)
+            done = 1
+        else:
+            if columns == 0:
+                weigh_held(t, d, y, first, last)
+            best, vain, penalty = merit, 0, TREE_PENALTY
+            while done < cap and vain < TREE_PATIENCE and merit > 1.0 and math.isfinite(merit):
+                gather(c, island, BEST_ROW)
+                while done < cap and vain < TREE_PATIENCE and merit > GOOD_MERIT and math.isfinite(merit):
+                    if columns > 0:
+                        release_touched(y, x, slot)
+                        hold_blocks(c, src, y, island, penalty)
+                        solve_touched(y, x, slot, columns)
+                    else:
+                        release_tree(t, y, first, number)
+                        hold_blocks(c, src, y, island, penalty)
+                        solve_held_tree(t, d, y, first, number, src.time_step)
+                    follow_tree(c, src, y, island)
+                    before = merit
+                    merit = measure_rows(c, island, V_ROW)
+                    done += 1
+                    vain = vain + 1 if merit > SLOW_GAIN * best else 0
+                    best = min(best, merit)
+                    if merit > CREEPING * before and merit * CREEPING < before and penalty < MAX_PENALTY:
+                        penalty *= 10.0
+                        vain = 0
+                        if columns > 0:  # in dense equations greater penalties cost more digits than in sweeps
+                            columns = 0
+                            weigh_held(t, d, y, first, last)
+                if not math.isfinite(merit):
+                    put_back(c, island, BEST_ROW)
+                make_admissible(c, island)
+                merit = apply_to_tree(t, d, c, src, y, island, tree_index)
+    if c.step[c.island_block[c.island_start[island]]] > 0.0:  # else nothing of the tree answers to its one block
+        for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
+            c.u[k] = c.u_free[k] + y.s[k]
     return done

@@ -27,6 +27,7 @@ from kido.kernels.inverse_dynamics import column_dot
 class REGULARIZED(Struct):
     held = integers("bodies", doc="1: the body, its joint or one below it is held, so that it takes part")
     chain = integers("bodies", doc="bodies of each tree that take part, from its first body's entry on, ascending")
+    number = integers("trees", doc="how many bodies of each tree take part")
     P = floats("bodies", 21, doc="inertia of a body with all that hangs on it and takes no part")
     gain = floats("bodies", 36, doc="G of each body, row after row: impulse taken per change of velocity")
     pull = floats("bodies", 6, unit="N m s, N s", doc="z of each body")
@@ -39,6 +40,8 @@ class REGULARIZED(Struct):
     s = floats("dofs", doc="change of velocity of each coordinate")
     joint_gain = floats("dofs", doc="g of each coordinate")
     joint_pull = floats("dofs", doc="r of each coordinate")
+    Y = floats("bodies", 21, doc="compliance of a body that takes part (kido.kernels.chain_impulses)")
+    own = floats("dofs", doc="compliance of a coordinate of such a body")
 
 
 @kernel
@@ -71,21 +74,29 @@ def hold_body(t, y, i, first):
 
 
 @kernel
-def list_held(t, d, y, first, last):
-    """List the bodies that take part, with the inertias of all that hangs on them and does not.
-
-    Needs P, U and Dinv of `articulated_inertias`. Returns their number.
-    """
+def list_held(t, y, first, last):
+    """List the bodies of a tree that take part. Returns their number."""
     number = 0
     for i in range(first, last):
         if y.held[i] != 0:
             y.chain[first + number] = i
             number += 1
+    y.number[t.tree_of_body[first]] = number
+    return number
+
+
+@kernel
+def weigh_held(t, d, y, first, last):
+    """Inertias of the bodies that take part, with all that hangs on them and does not.
+
+    Needs P, U and Dinv of `articulated_inertias`.
+    """
+    for i in range(first, last):
+        if y.held[i] != 0:
             write_rigid(y.P, i, inertia_of(d, i), d.mc[i, 0], d.mc[i, 1], d.mc[i, 2], t.mass[i])
         elif t.parent[i] >= first and y.held[t.parent[i]] != 0:
             P = yielding_inertia(t, d, i, read_inertia(d, i))
             add_shifted(y, t.parent[i], P, d.l[i, 0], d.l[i, 1], d.l[i, 2])
-    return number
 
 
 @inlined

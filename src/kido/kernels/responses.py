@@ -16,7 +16,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from kido.jit import JIT_DISABLED, LANES, Struct, floats, inlined, integer, integers, kernel, reference, stage
+from kido.jit import (
+    JIT_DISABLED,
+    LANES,
+    Struct,
+    floats,
+    inlined,
+    integer,
+    integers,
+    kernel,
+    lanes_view,
+    reference,
+    stage,
+    view,
+)
 from kido.kernels.articulated import add_column, at_child, at_parent, give_way, take_share
 from kido.kernels.free_body import complete_free_body
 from kido.kernels.free_lanes import BODY_NUMBERS, FREE_LANES, NOT_FREE, free_bodies
@@ -45,14 +58,17 @@ class RESPONSES(Struct):
     num_asked = integer(doc="coordinates in `asked`")
     needed = integer(doc="entries of `rows` that are needed")
     rows = floats("pool", doc="for each body six rows of J_i, then six of R_i, over its skeleton's coordinates")
-    sweep = reference(RESPONSE_SWEEP, lanes=True, doc="work space of the sweep, in lanes")
-    numbers = reference(RESPONSE_SWEEP, doc="the same, as numbers")
     apart = integers("trees", doc="1: responses of the tree's bodies and coordinates are made by `others`")
+    deferrable = integers("trees", doc="1: solvers may do without responses of the tree")
+    deferred = integers("trees", doc="1: in this step its responses are made where a solver asks for rows")
     others = stage(doc="does that, called with `others_of`")
     others_of = integer(doc="address of the struct that `others` works on")
     free = integers("bodies", doc="NOT_FREE, OFF_CENTRE or CENTRED (kido.kernels.free_lanes)")
     number = floats("bodies", BODY_NUMBERS, doc="constants of free bodies: INVERSE_MASS ... INVERSE")
     lanes = integers("threads", 2, doc="FREE_LANES of each thread as lanes, and as numbers")
+    sweep = reference(RESPONSE_SWEEP, lanes=True, doc="work space of the sweep, in lanes")
+    numbers = reference(RESPONSE_SWEEP, doc="the same, as numbers")
+    sweeps = integers("threads", 2, doc="the two of each thread; the first's are these")
 
 
 class Responses:
@@ -70,18 +86,7 @@ class Responses:
         largest_bodies = int(np.max(np.diff(tree.tree_body), initial=1))
         largest_dofs = int(np.max(np.diff(tree.tree_dof), initial=1))
         sizes = {"dofs": max(largest_dofs, 1), "bodies": max(largest_bodies, 1)}
-        self.sweep = RESPONSE_SWEEP(
-            samples=0 if JIT_DISABLED else LANES, columns=BODIES_TOGETHER * WRENCH_COLUMNS, **sizes
-        )
-        fields = {name: getattr(self.sweep, name) for name in RESPONSE_SWEEP.arrays}
-        if not JIT_DISABLED:
-            fields = {
-                name: array.reshape(*array.shape[:-2], BODIES_TOGETHER * WRENCH_COLUMNS * LANES)
-                for name, array in fields.items()
-            }
-        self.numbers = RESPONSE_SWEEP(**fields)
-        for k in range(WRENCHES):
-            self.numbers.wrench[k, k] = -1.0
+        self.sweeps = [_response_sweep(**sizes) for _ in range(threads)]
         dofs = len(tree.body_of_dof)
         self.container = RESPONSES(
             bodies=max(bodies, 1),
@@ -96,7 +101,8 @@ class Responses:
         self.container.lanes[:] = [[c.address for c in pair] for pair in self.lanes]
         self.container.slot[:] = -1
         self.container.dof_slot[:] = -1
-        self.container.sweep, self.container.numbers = self.sweep, self.numbers
+        self.container.sweep, self.container.numbers = self.sweeps[0]
+        self.container.sweeps[:] = [[c.address for c in pair] for pair in self.sweeps]
 
     def properties_changed(self) -> None:
         """Take the constants of free bodies from the tree."""
@@ -107,7 +113,7 @@ class Responses:
         """The same with more room."""
         c = self.container
         made = Responses(self.tree, max(pool, len(c.rows)), max(threads, len(c.lanes)), self.free)
-        made.container.apart[:] = c.apart
+        made.container.apart[:], made.container.deferrable[:] = c.apart, c.deferrable
         made.container.others, made.container.others_of = c.others, c.others_of
         return made
 
@@ -115,6 +121,19 @@ class Responses:
     def address(self) -> int:
         """Of the RESPONSES container."""
         return self.container.address
+
+
+def _response_sweep(**sizes: int) -> tuple[Struct, Struct]:
+    """RESPONSE_SWEEP as lanes, and the same memory as numbers."""
+    columns = BODIES_TOGETHER * WRENCH_COLUMNS
+    sweep = RESPONSE_SWEEP(samples=0 if JIT_DISABLED else LANES, columns=columns, **sizes)
+    fields = {name: getattr(sweep, name) for name in RESPONSE_SWEEP.arrays}
+    if not JIT_DISABLED:
+        fields = {name: array.reshape(*array.shape[:-2], columns * LANES) for name, array in fields.items()}
+    numbers = RESPONSE_SWEEP(**fields)
+    for k in range(WRENCHES):
+        numbers.wrench[k, k] = -1.0
+    return sweep, numbers
 
 
 def _free_lanes() -> tuple[Struct, Struct]:
@@ -295,12 +314,18 @@ def pull_coordinate(t, d, numbers, k, first, offset, j):
 
 
 @kernel
-def make_coordinate_responses(t, d, r, w, numbers):
-    """Fill the responses of all coordinates that were asked for, as many neighbours of one tree as there are lanes."""
+def is_wanted(r, tree_index, only):
+    """Whether responses of a tree are to be made now: `only` its, or (-1) all that are not deferred."""
+    return r.apart[tree_index] == 0 and (tree_index == only or (only < 0 and r.deferred[tree_index] == 0))
+
+
+@kernel
+def make_coordinate_responses(t, d, r, w, numbers, only):
+    """Fill the responses of coordinates that were asked for, as many neighbours of one tree as there are lanes."""
     n = 0
     while n < r.num_asked:
         tree_index = t.tree_of_body[t.body_of_dof[r.asked[n]]]
-        if r.apart[tree_index] != 0:
+        if not is_wanted(r, tree_index, only):
             n += 1
             continue
         first, last, offset = t.tree_body[tree_index], t.tree_body[tree_index + 1], t.tree_dof[tree_index]
@@ -328,18 +353,13 @@ def make_coordinate_responses(t, d, r, w, numbers):
 
 
 @kernel
-def make_responses(t, d, r):
-    """Fill the rows of all bodies and coordinates that were asked for, two neighbours of one tree at a time.
-
-    Those of trees that stand apart are filled by `others`.
-    """
-    w, numbers = r.sweep, r.numbers
-    make_coordinate_responses(t, d, r, w, numbers)
+def make_body_responses(t, d, r, w, numbers, only):
+    """Fill the rows of bodies that were asked for, two neighbours of one tree at a time."""
     n = 0
     while n < r.num_made:
         body = r.made[n]
         tree_index = t.tree_of_body[body]
-        if r.apart[tree_index] != 0:
+        if not is_wanted(r, tree_index, only):
             n += 1
             continue
         first, last, offset = t.tree_body[tree_index], t.tree_body[tree_index + 1], t.tree_dof[tree_index]
@@ -353,8 +373,26 @@ def make_responses(t, d, r):
         for j in range(together):
             keep_response(r, numbers, r.made[n + j], length, j * WRENCH_COLUMNS)
         n += together
+
+
+@kernel
+def make_responses(t, d, r):
+    """Fill the rows of all bodies and coordinates that were asked for, but of trees that are deferred.
+
+    Those of trees that stand apart are filled by `others`.
+    """
+    make_coordinate_responses(t, d, r, r.sweep, r.numbers, -1)
+    make_body_responses(t, d, r, r.sweep, r.numbers, -1)
     if r.num_made + r.num_asked > 0:
         r.others(r.others_of)
+
+
+@kernel
+def make_deferred_responses(t, d, r, tree_index, thread):
+    """Fill the rows of a tree that was deferred, in the work space of a thread."""
+    w, numbers = lanes_view(RESPONSE_SWEEP, r.sweeps[thread, 0]), view(RESPONSE_SWEEP, r.sweeps[thread, 1])
+    make_coordinate_responses(t, d, r, w, numbers, tree_index)
+    make_body_responses(t, d, r, w, numbers, tree_index)
 
 
 @inlined

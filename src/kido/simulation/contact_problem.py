@@ -6,12 +6,14 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from kido.constraints.deferred_rows import make_deferred_rows
 from kido.constraints.inertia import fill_inertia
 from kido.constraints.row_origins import ROW_ORIGINS
 from kido.constraints.tree_newton import tree_newton_island
 from kido.jit import Struct
-from kido.joints import ActuatorType
+from kido.joints import ActuatorType, JointKind
 from kido.kernels.free_lanes import NOT_FREE
+from kido.kernels.touched_bodies import TOUCHED
 from kido.simulation.feature import Feature
 from kido.simulation.options import CHOICES, WORLD_SETTINGS, StepOptions, write_options
 from kido.solvers import body_newton_island, new_problem
@@ -29,6 +31,7 @@ class Stepped(Protocol):
     responses: Any
     surfaces: Any
     tree_newton: Any
+    touched: Any
     options: StepOptions
 
     @property
@@ -46,6 +49,17 @@ def list_joints(engine: Stepped, row_origins: ROW_ORIGINS) -> None:
     found = np.flatnonzero(rows | np.any([limit > -np.inf for limit in limits], axis=0))
     row_origins.joint_dof[: len(found)] = found
     row_origins.num_joint_dofs = len(found)
+    engine.responses.container.deferrable[: len(t.tree_mobile)] = _deferrable(engine, found)
+
+
+def _deferrable(engine: Stepped, found: np.ndarray) -> np.ndarray:
+    """Which trees' blocks may all be Newton's along the tree; `found`: coordinates that may have rows."""
+    t = engine.tree
+    turned = found[t.kind[t.body_of_dof[found]] == JointKind.FREE]
+    others = np.concatenate([np.flatnonzero(t.prescribed), np.flatnonzero(t.actuator == ActuatorType.MIMIC), turned])
+    fits = (np.diff(t.tree_dof) > 0) & (engine.extra_dofs == 0)
+    fits[t.tree_of_body[t.body_of_dof[others]]] = False
+    return fits & (engine.responses.container.free[t.tree_body[:-1].clip(max=max(len(t.parent) - 1, 0))] == NOT_FREE)
 
 
 def _inertia_sizes(engine: Stepped) -> np.ndarray:
@@ -75,12 +89,15 @@ def place_inertias(engine: Stepped, problem: Any) -> None:
     problem.body_newton, problem.fill_inertia = body_newton_island, fill_inertia
     problem.tree, problem.data = engine.tree, engine.data
     problem.tree_newton = tree_newton_island if has_robots(engine) else None
+    problem.make_rows = make_deferred_rows if has_robots(engine) else None
     problem.tree_newton_of = engine.tree_newton.address
 
 
 def place_responses(engine: Stepped, problem: Any, row_origins: ROW_ORIGINS) -> None:
     """Tell assembly and solvers where responses of bodies lie."""
     row_origins.responses = problem.responses = engine.responses.container
+    engine.responses.container.deferred[:] = 0
+    row_origins.regularized, row_origins.touched = engine.tree_newton.regularized, engine.touched
 
 
 def first_room(tree: Struct) -> tuple[int, int]:
@@ -90,6 +107,15 @@ def first_room(tree: Struct) -> tuple[int, int]:
     responses = np.where(robots, (12 * bodies + dofs) * dofs, 0).sum()
     rows = np.where(robots, (3 * np.minimum(4 * bodies, 40) + dofs) * dofs, 0).sum()
     return int(min(responses, MAX_ROOM)), int(min(rows, MAX_ROOM))
+
+
+def touched_bodies(tree: Struct) -> TOUCHED:
+    """Room for the equations of what is touched, of each robot."""
+    robots = (np.diff(tree.tree_body) > 1) & (np.diff(tree.tree_dof) > 0)
+    made = TOUCHED(trees=max(len(robots), 1), bodies=max(len(tree.parent), 1), slots=max(int(robots.sum()), 1))
+    made.slot[:] = -1
+    made.slot[np.flatnonzero(robots)] = np.arange(robots.sum())
+    return made
 
 
 class Arrays(NamedTuple):

@@ -28,11 +28,13 @@ from kido.simulation.contact_problem import (
     new_arrays,
     place_inertias,
     place_responses,
+    touched_bodies,
 )
 from kido.simulation.contacts import ContactSet
 from kido.simulation.feature import Feature, overriding
 from kido.simulation.integrate import integrate_share, integrate_stage
 from kido.simulation.options import StepOptions, write_options
+from kido.simulation.outrun import farthest
 from kido.simulation.predict import predict_stage
 from kido.simulation.row_motion import assemble_midpoint_stage
 from kido.simulation.step import detect_stage, leave_to_python, solve_stage
@@ -112,9 +114,12 @@ class Engine:
             like=like,
             **self._filters(filter),
         )
+        farthest(self.detector.container.address, 0.0)  # its code is loaded now, not within a step
         response_room, row_room = first_room(self.tree)
         self.responses = Responses(self.tree, response_room, free=self.extra_dofs == 0)
-        self.tree_newton = TREE_NEWTON(regularized=REGULARIZED(bodies=max(len(self.tree.parent), 1), dofs=max(dofs, 1)))
+        sizes = {"bodies": len(self.tree.parent), "dofs": dofs, "trees": len(self.tree.tree_mobile)}
+        self.tree_newton = TREE_NEWTON(regularized=REGULARIZED(**{name: max(n, 1) for name, n in sizes.items()}))
+        self.touched = touched_bodies(self.tree)
         blocks = 64 + 2 * dofs
         self.row_origins: Any
         self.problem, self.row_origins = new_arrays(self, blocks, 3 * blocks, 4096 + row_room)

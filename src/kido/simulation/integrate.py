@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kido.constraints.contact import tangents
 from kido.constraints.row_origins import FROM_CONTACT, FROM_FRICTION, FROM_LIMIT, FROM_MIMIC, FROM_SERVO, FROM_SPIN
+from kido.constraints.wrenches import deferred_forces
 from kido.jit import LANES, callback, kernel, view
 from kido.jit.team import share_out
 from kido.joints.kinds import FREE_MIXED
@@ -78,7 +79,7 @@ def add_block_force(pr, b, h, force):
 
 
 @kernel
-def constraint_forces(t, pr, src, w, h):
+def constraint_forces(t, d, pr, src, w, h):
     """Generalized forces of all impulses, those of servos among the actuators' and not the constraints'.
 
     The actuator of a prescribed coordinate gives what is missing to the force that its motion took.
@@ -86,7 +87,10 @@ def constraint_forces(t, pr, src, w, h):
     for k in range(w.constraint_force.shape[0]):
         w.constraint_force[k] = 0.0
         w.actuator_force[k] = 0.0 if t.prescribed[k] != 0 else w.command[k]
+    deferred_forces(t, d, pr, src, h, w.constraint_force, w.actuator_force)
     for b in range(pr.num_blocks):
+        if pr.deferred[b] != 0:
+            continue
         if src.origin[b] == FROM_SERVO:
             add_block_force(pr, b, h, w.actuator_force)
         else:
@@ -239,7 +243,7 @@ def take_impulses(w):
     """Give contacts, rows and coordinates what the problem's solution says. Returns `correction_energy`."""
     src, h = w.row_origins, w.time_step
     return_impulses(w.collision, w.problem, src)
-    constraint_forces(w.tree, w.problem, src, w, h)
+    constraint_forces(w.tree, w.data, w.problem, src, w, h)
     return correction_energy(w.tree, w.data, w.problem, src, h, w.collision.sweep_push)
 
 

@@ -120,7 +120,7 @@ def rest(world, u, h):
     pr.num_blocks = 0
     features(w, RESPOND)
     return_impulses(c, pr, src)
-    constraint_forces(t, pr, src, w, h)
+    constraint_forces(t, d, pr, src, w, h)
     for k in range(d.q.shape[0]):
         d.udot[k] = (d.u[k] - u[0, k]) / h
     clear_report(w.last)

@@ -116,6 +116,6 @@ class StepThreads(Feature):
             return {"team": None}
         problem, threads = self.engine.problem, self.teams[0].threads
         if not self.problems or self.problems[0] is not problem:
-            self.problems = [problem, *(worker_problem(problem) for _ in range(1, threads))]
+            self.problems = [problem, *(worker_problem(problem, k) for k in range(1, threads))]
             self.engine.world.problem_of[:threads] = [p.address for p in self.problems]
         return {"team": self.teams[0].container}

@@ -52,7 +52,7 @@ from kido.solvers.problem import (
     UNKNOWN_KIND,
 )
 from kido.solvers.row_space import has_room
-from kido.solvers.rows import apply_impulses, clear_island, fastest_approach
+from kido.solvers.rows import apply_impulses, clear_island, complete, fastest_approach
 
 HOPELESS = 1e200  # beside what is asked: not a number, or as good as none
 FEW_ROWS, FEW_SWEEPS, FEW_STEPS = 36, 12, 6  # Newton's method in row space: of more rows a step costs too many sweeps
@@ -78,6 +78,7 @@ def follow_tree(c, island):
     for _ in range(TREE_ROUNDS):
         if merit(c, island) <= 1.0:
             break
+        complete(c, island)
         swept += c.sweeper(c, island, TREE_SWEEPS)
         if merit(c, island) <= 1.0:
             break
@@ -138,9 +139,11 @@ def solve_island(c, island, skip):
             done = max(tried, 0) + swept
             cap -= swept
         if tried < 0 or not merit(c, island) <= enough:
+            complete(c, island)
             steps, cap = sweep_and_factor(c, island, rows, cap)
             done += steps
     if not measured or not merit(c, island) <= enough:
+        complete(c, island)
         done += c.sweeper(c, island, 0 if skip else cap)
     status = CONVERGED
     if not merit(c, island) <= enough:

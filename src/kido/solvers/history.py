@@ -46,6 +46,17 @@ def gather(c, island, slot):
 
 
 @kernel
+def put_back(c, island, slot):
+    """Set the island's impulses to a row of the history, as they are; u is left behind."""
+    k = c.island_row[island] & INDEX
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e]
+        for r in range(1 if c.kind[b] == BOUNDED else 3):
+            c.impulse[c.row[b] + r] = c.history[slot, k]
+            k += 1
+
+
+@kernel
 def load_rows(c, island, slot):
     """Velocities of the island's rows, from u and the impulses, which belong together, into a row of the history."""
     h = c.history

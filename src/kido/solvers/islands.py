@@ -35,6 +35,8 @@ def unite(node, i, j):
 @kernel
 def responds(c, b, length, at):
     """Whether a segment of block b moves under its impulses: not if it is static, or prescribed."""
+    if c.deferred[b] != 0:
+        return length > 0 and c.step[b] != 0.0
     k, end = at, at + (length if c.kind[b] == BOUNDED else 3 * length)
     while k < end and c.Y[k] == 0.0:
         k += 1

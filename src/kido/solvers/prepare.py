@@ -34,13 +34,32 @@ def clean_start(c, b):
 
 
 @kernel
-def prepare_island(c, island):
-    """Own compliances, and u = u_free + Y p of the warm start, of one island after `divide`."""
+def number_deferred(c, island):
+    """How many blocks of an island have no rows."""
+    number = 0
     for e in range(c.island_start[island], c.island_start[island + 1]):
+        number += c.deferred[c.island_block[e]]
+    return number
+
+
+@kernel
+def prepare_island(c, island):
+    """Own compliances, and u = u_free + Y p of the warm start, of one island after `divide`.
+
+    Where the rows of all its blocks are deferred, only the warm start is made admissible.
+    """
+    start, end = c.island_start[island], c.island_start[island + 1]
+    deferred = number_deferred(c, island)
+    if 0 < deferred < end - start:  # what was added to the problem after its assembly acts on them too
+        c.make_rows(c, island)
+        deferred = 0
+    for e in range(start, end):
         b = c.island_block[e]
-        own_compliance(c, b)
+        if deferred == 0:
+            own_compliance(c, b)
         clean_start(c, b)
-        push_impulse(c, b)
+        if deferred == 0:
+            push_impulse(c, b)
 
 
 @kernel

@@ -17,7 +17,8 @@ Unknown are the impulses of *blocks* acting on a concatenated generalized veloci
 A block touches one or two *segments* of u: `dof_a`, `len_a` and `dof_b`, `len_b`, length 0 where that
 side is static. A segment is a whole skeleton (or free body): Y is M^-1 J^T restricted to it, and a
 contact of a skeleton with itself has one segment. Jacobian and response rows lie in the pools `J` and `Y`
-at `at_a + r*len_a + k` and `at_b + r*len_b + k`.
+at `at_a + r*len_a + k` and `at_b + r*len_b + k`. Of a block that is `deferred` they are made where a solver asks for
+them (`kido.solvers.rows.complete`): what Newton's method along a tree needs is known without.
 
 A block that touches more than two segments has `more_count` *extra* ones, entries `more_first`, `more_first`
 + 1, ... of `more_dof`, `more_len` and `more_at`, with rows in the pools just so. No two segments of a block are
@@ -87,6 +88,7 @@ class PROBLEM(Struct):
     body_newton = stage(doc="Newton's method where `inertia` is known: `body_newton_island`; may be unset")
     tree_newton = stage(doc="Newton's method for islands of one robot, which returns -1 for others; may be unset")
     tree_newton_of = integer(doc="address of the struct that it reads")
+    make_rows = stage(doc="rows of an island's blocks that are `deferred`: (problem, island); may be unset")
     fill_inertia = stage(doc="fills `inertia` of the segment that starts at a DOF; unset: it is filled already")
     tree = reference(TREE, doc="what `fill_inertia` reads")
     data = reference(DATA, doc="the same")
@@ -140,10 +142,12 @@ class PROBLEM(Struct):
     floor = floats("blocks", unit="N s", doc="lower bound of a contact's normal impulse, usually 0")
     restitution = floats("blocks", doc="coefficient of restitution of a contact, 0 to 1")
     position_bias = floats("blocks", unit="m/s", doc="bias of the position correction, negative to separate")
+    deferred = integers("blocks", doc="1: W, step and free are there, J and Y are not: `make_rows` makes them")
     bias = floats("rows", unit="m/s", doc="added to the row velocity")
     compliance = floats("rows", unit="m/(N s)", doc="row velocity per own impulse (softness), usually 0")
     J = floats("pool", doc="Jacobian rows")
     Y = floats("pool", doc="response rows M^-1 J^T")
+    free = floats("rows", unit="m/s", doc="velocity without impulses and bias of rows that are deferred")
     u_free = floats("dofs", unit="m/s", doc="velocity without the impulses")
     inertia_at = integers("dofs", doc="at a segment's first DOF: 1 + where its mass matrix lies; 0: unknown")
     inertia = floats("inertias", doc="mass matrices of segments, row after row, as `fill_inertia` leaves them")
@@ -178,6 +182,7 @@ class PROBLEM(Struct):
     momentum = floats("dofs", doc="work: M (walk - u_free)")
     pull = floats("dofs", doc="work: M direction, and the gradient")
     history = floats("memory", "rows", doc="work: past iterates of the acceleration and of ADMM")
+    thread = integers(1, doc="number of the thread whose problem this is")
     gram = floats(MAX_MEMORY + 2, MAX_MEMORY + 2, doc="work: normal matrix of the acceleration")
     matrix = floats("dense", "dense", doc="work: compliance of one island, scaled for ADMM")
     factor = floats("dense", "dense", doc="work: its Cholesky factor, or Dantzig's tableau")
@@ -200,7 +205,7 @@ DEFAULT_SETTINGS: dict[str, float] = {field.name: default for field, default in 
 # Fields that an island's solution fills and needs no longer than until its end: one set for each thread.
 WORK_FIELDS = (
     *("gram", "matrix", "factor", "plan", "values", "tableau", "unknown", "basis", "column"),
-    *("row_part", "row_dof", "row_response"),
+    *("row_part", "row_dof", "row_response", "thread"),
 )
 
 
@@ -266,13 +271,14 @@ def new_problem(
     return problem
 
 
-def worker_problem(problem: PROBLEM) -> PROBLEM:
+def worker_problem(problem: PROBLEM, thread: int = 1) -> PROBLEM:
     """The same problem for another thread: all arrays are shared but the work space of `WORK_FIELDS`.
 
     Islands share no other numbers, so that threads, each with an address of its own, solve different islands at
     the same time, to the same bits as one after the other.
     """
     own = {name: np.zeros_like(getattr(problem, name)) for name in WORK_FIELDS}
+    own["thread"][0] = thread
     return problem.sharing(**own)
 
 

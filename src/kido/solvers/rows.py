@@ -168,6 +168,15 @@ def project_block(c, b, y0, y1, y2):
 
 
 @kernel
+def load_impulse(c, b):
+    """Impulses of a block; zeros beyond its rows."""
+    i = c.row[b] & INDEX
+    if c.kind[b] == BOUNDED:
+        return c.impulse[i], 0.0, 0.0
+    return c.impulse[i], c.impulse[i + 1], c.impulse[i + 2]
+
+
+@kernel
 def set_impulse(c, b, p0, p1, p2):
     """Set the impulses of a block. Returns how they change."""
     i = c.row[b] & INDEX
@@ -253,7 +262,8 @@ def fastest_approach(c, island):
         b = c.island_block[entry]
         if c.kind[b] == SPIN_BLOCK:
             continue
-        v = -free_velocity(c, b, 0)
+        i = c.row[b] & INDEX
+        v = -(c.free[i] + c.bias[i] if c.deferred[b] != 0 else free_velocity(c, b, 0))
         if c.kind[b] != CONTACT:
             v = math.fabs(v)
         if not v <= fastest:  # NaN is passed on
@@ -361,6 +371,20 @@ def apply_impulses(c, island):
     reset_velocity(c, island)
     for entry in range(c.island_start[island], c.island_start[island + 1]):
         push_impulse(c, c.island_block[entry])
+
+
+@kernel
+def is_deferred(c, island):
+    """Whether the rows of an island are not made; those of a part of its blocks never are."""
+    return c.deferred[c.island_block[c.island_start[island]]] != 0
+
+
+@kernel
+def complete(c, island):
+    """Make the rows of an island that are not, and u = u_free + Y p by them."""
+    if is_deferred(c, island):
+        c.make_rows(c, island)
+        apply_impulses(c, island)
 
 
 @kernel
