@@ -7,7 +7,8 @@ accelerations at mid-step under the step's forces,
     u_new = u_free + du + (h/2) (a(u_M + du) - a(u_M))
 
 An impact that changes a spin would leave an error of first order in h otherwise, a contact that holds one of second
-order in each step.
+order in each step. Coordinates that servos, limits or dry friction hold have the velocities that these found, and are
+as if prescribed in a(u).
 
 Of a tree on a free joint, the rest is known: with P and L its linear momentum and its angular momentum about its centre
 of mass x, F and N the forces and impulses at mid-step over h and their moment about x_M = x + (h/2) P / m,
@@ -22,16 +23,19 @@ to rounding, and a tree that falls has its centre of mass on its parabola.
 from __future__ import annotations
 
 from kido.constraints.applied_forces import applied_forces
+from kido.constraints.row_origins import FROM_MIMIC
 from kido.jit import kernel
-from kido.joints.kinds import FREE_MIXED
+from kido.joints.kinds import FREE, FREE_MIXED
 from kido.kernels.articulated import link_velocities
+from kido.kernels.forward_dynamics import articulated_inertias
 from kido.kernels.inertia import body_inertia, inertia_of, rigid_momentum
 from kido.kernels.integration import advance
 from kido.kernels.kinematics import transforms
 from kido.math.so3 import cross
 from kido.simulation.predict import evaluate, joint_loads
-from kido.solvers.problem import CONTACT
+from kido.solvers.problem import BOUNDED, CONTACT
 
+COUPLED = -1  # `holds` of a tree with rows of several coordinates: what changes velocities would not keep them
 # [rad, m] way of a coordinate in a step up to which impulses do not change velocity products: by less than this share
 # of the change of velocity that they make. Robots that stand are slower.
 SLOW = 3e-5
@@ -166,33 +170,67 @@ def speeds(w, pr, begin, end):
 
 
 @kernel
-def note_grounded(t, pr, w):
-    """Note which trees friction holds against what does not move: they have no momentum to keep."""
+def note_held(t, pr, w):
+    """Note the trees that friction holds against what does not move, which have no momentum to keep; and coordinates
+    that rows of their own hold."""
+    src = w.row_origins
     for tree_index in range(t.tree_mobile.shape[0]):
         w.grounded[tree_index] = 0
+        if w.holds[tree_index] != 0:
+            w.holds[tree_index] = 0
+            for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
+                w.held[k] = 0
     for b in range(pr.num_blocks):
-        if pr.kind[b] == CONTACT and pr.mu[b] > 0.0 and pr.impulse[pr.row[b]] > 0.0:
-            if pr.len_a[b] == 0 and pr.len_b[b] > 0:
-                w.grounded[t.tree_of_body[t.body_of_dof[pr.dof_b[b]]]] = 1
-            if pr.len_b[b] == 0 and pr.len_a[b] > 0:
-                w.grounded[t.tree_of_body[t.body_of_dof[pr.dof_a[b]]]] = 1
+        p = pr.impulse[pr.row[b]]
+        if pr.kind[b] == CONTACT:
+            if pr.mu[b] > 0.0 and p > 0.0:
+                if pr.len_a[b] == 0 and pr.len_b[b] > 0:
+                    w.grounded[t.tree_of_body[t.body_of_dof[pr.dof_b[b]]]] = 1
+                if pr.len_b[b] == 0 and pr.len_a[b] > 0:
+                    w.grounded[t.tree_of_body[t.body_of_dof[pr.dof_a[b]]]] = 1
+        elif pr.kind[b] == BOUNDED and p != 0.0 and pr.lower[b] < p < pr.upper[b]:
+            tree_index = t.tree_of_body[t.body_of_dof[pr.dof_a[b]]]
+            k = src.index[b]
+            if src.origin[b] == FROM_MIMIC or t.kind[t.body_of_dof[k]] == FREE:
+                w.holds[tree_index] = COUPLED
+            else:
+                w.held[k] = 1
+                if w.holds[tree_index] == 0:
+                    w.holds[tree_index] = 1
 
 
 @kernel
-def add_products(t, d, w, pr, first, last, h):
+def hold(t, w, tree_index, value):
+    """Prescribe the coordinates of a tree that rows hold, or no longer."""
+    for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
+        if w.held[k] != 0:
+            t.prescribed[k] = value
+
+
+@kernel
+def add_products(t, d, w, pr, tree_index, h):
     """Velocity products of the second half of a step, see above; pr.u is changed."""
+    first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
     begin, end = t.first_dof[first], t.first_dof[last]
+    holds = w.holds[tree_index]
+    if holds == COUPLED:
+        return
     for k in range(begin, end):
         d.u[k] = w.start_u[k]
     joint_loads(t, d, w, first, last)
     for k in range(begin, end):
         d.u[k] = w.middle_u[k] + (pr.u[k] - pr.u_free[k])
         d.udot[k] = (pr.u_free[k] - w.start_u[k]) / h  # of prescribed coordinates
+    if holds != 0:
+        hold(t, w, tree_index, 1)
+        articulated_inertias(t, d, first, last, h)
     evaluate(t, d, first, last)
     for k in range(begin, end):
         d.tau[k] = w.command[k]
         if t.prescribed[k] == 0:
             pr.u[k] += 0.5 * (h * d.udot[k] - (pr.u_free[k] - w.start_u[k]))
+    if holds != 0:
+        hold(t, w, tree_index, 0)
 
 
 @kernel

@@ -17,7 +17,7 @@ from kido.simulation.balance import (
     floating_base,
     give_momentum,
     is_loose,
-    note_grounded,
+    note_held,
     speeds,
     wanted_momentum,
 )
@@ -116,7 +116,7 @@ def move_and_balance(t, d, w, pr, tree_index, h, swept):
     first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
     most, change = speeds(w, pr, t.first_dof[first], t.first_dof[last])
     if change > 0.0 and h * most > SLOW:
-        add_products(t, d, w, pr, first, last, h)
+        add_products(t, d, w, pr, tree_index, h)
     base = floating_base(t, first, last) if most > 0.0 and w.grounded[tree_index] == 0 else -1
     if base < 0 or not is_loose(t, base):
         move_tree(t, d, pr, first, last, h, swept)
@@ -270,7 +270,7 @@ def integrate_stage(address, unused_1, unused_2, unused_3):
     h = w.time_step
     energy = take_impulses(w)
     if w.loops.address == 0:
-        note_grounded(t, pr, w)
+        note_held(t, pr, w)
         share_out(w.team.address, w.integrate_share.address, address, t.tree_mobile.shape[0], w.share)
     else:
         for tree_index in range(t.tree_mobile.shape[0]):

@@ -145,11 +145,10 @@ def side_motion(t, d, w, body, x, y, z, h):
     if body < 0 or t.moves[body] == 0:
         return zero, zero, zero, False
     tree_index = t.tree_of_body[body]
-    r = w.row_origins.responses
-    if t.tree_mobile[tree_index] == 0 or r.apart[tree_index] != 0:
+    if t.tree_mobile[tree_index] == 0:
         return zero, zero, zero, False
     k = t.tree_dof[tree_index]
-    if r.free[body] != NOT_FREE:
+    if w.row_origins.responses.free[body] != NOT_FREE:
         s, v, a, origin = free_motion(d, w, body, k, h)
     else:
         if is_still(t, w, tree_index, h):

@@ -66,6 +66,8 @@ class WORLD(Struct):
     products_of = integers("dofs", doc="work: 1 at the first coordinate of a tree whose `products` are there")
     moved_of = integers("dofs", doc="work: the same of V and A at the velocities of the step's start")
     grounded = integers("trees", doc="work: 1: friction holds the tree of that number against what does not move")
+    holds = integers("trees", doc="work: 1: rows hold coordinates of the tree of that number; -1: coupled ones")
+    held = integers("dofs", doc="work: 1: a coordinate that a row of its own holds")
     middle_q = floats("dofs", doc="work: positions at mid-step")
     command = floats("dofs", unit="N, N m", doc="joint forces as given, while a step uses the array")
     target = floats("dofs", doc="DATA.command, as the last step used it")
