@@ -74,9 +74,7 @@ def test_rows_of_contacts_are_those_of_the_sweep(centred):
     np.testing.assert_allclose(J, swept.J, atol=TOLERANCE)
     np.testing.assert_allclose(Y, swept.Y, rtol=0, atol=TOLERANCE * np.abs(Y).max())
     for a, b in zip(world.skeletons, other.skeletons, strict=True):
-        np.testing.assert_allclose(
-            a.positions, b.positions, atol=1e-5
-        )  # what is pushed out may turn about its origin
+        np.testing.assert_allclose(a.positions, b.positions, atol=1e-5)  # what is pushed out may turn about its origin
         np.testing.assert_allclose(a.velocities, b.velocities, atol=1e-5)  # impacts of 1 m/s: h w dw
 
 

@@ -33,9 +33,11 @@ from kido.math.so3 import cross, rotate
 from kido.simulation.balance import SLOW
 from kido.simulation.predict import evaluate, joint_loads
 from kido.simulation.world_struct import WORLD
-from kido.solvers.rows import segment, velocity1
+from kido.solvers.rows import coupling, segment, velocity1
 
 JUMP = 0.1  # share of a shape's size by which a contact may move over its material in a step, if it is the same one
+DEEP = 0.01  # the same of penetration, beyond which a contact is no place where surfaces roll on each other
+JAMMED = 100.0  # [m/s] change of velocity by a contact's impulse alone, above which others push against it
 STEADY = 0.2  # share by which what turning makes may change in a step; more is an impact, or another velocity was set
 SMALL = 1e-5  # [m/s] or this much of velocity
 
@@ -164,19 +166,23 @@ def side_motion(t, d, w, body, x, y, z, h):
 
 
 @kernel
-def held_before(c, k):
-    """The old contact that contact k continues and that pressed, -1 if none."""
+def held_before(c, pr, b, k):
+    """The old contact that contact k of block b continues and that pressed, -1 if none or if others enclose it."""
     old = c.same_feature[k]
-    if old >= 0 and (
-        c.impulse[k, 0] * c.normal[k, 0] + c.impulse[k, 1] * c.normal[k, 1] + c.impulse[k, 2] * c.normal[k, 2] > 0.0
-    ):
-        return old
+    if old >= 0:
+        p, n = c.impulse, c.normal
+        pushed = p[k, 0] * n[k, 0] + p[k, 1] * n[k, 1] + p[k, 2] * n[k, 2]
+        if pushed > 0.0 and pushed * (pr.W[b, 0] if pr.deferred[b] != 0 else coupling(pr, b, 0, 0)) < JAMMED:
+            return old
     return -1
 
 
 @kernel
 def to_end(t, d, c, w, pr, b, k, old, h):
     """Add what velocities change by until the end of the step to the rows of block b, if its contact goes on."""
+    size = min(c.shape_reach[c.shape_a[k]], c.shape_reach[c.shape_b[k]])
+    if c.gap[k] < -DEEP * size:
+        return
     x, y, z = c.point[k, 0], c.point[k, 1], c.point[k, 2]
     wa, va, aa, moves_a = side_motion(t, d, w, c.body_a[k], x, y, z, h)
     wb, vb, ab, moves_b = side_motion(t, d, w, c.body_b[k], x, y, z, h)
@@ -199,7 +205,7 @@ def to_end(t, d, c, w, pr, b, k, old, h):
     way = p[k, 0] - o[old, 0], p[k, 1] - o[old, 1], p[k, 2] - o[old, 2]
     over_a = way[0] - h * va[0], way[1] - h * va[1], way[2] - h * va[2]
     over_b = way[0] - h * vb[0], way[1] - h * vb[1], way[2] - h * vb[2]
-    most = JUMP * min(c.shape_reach[c.shape_a[k]], c.shape_reach[c.shape_b[k]])
+    most = JUMP * size
     if over_a[0] ** 2 + over_a[1] ** 2 + over_a[2] ** 2 > most * most:
         return
     if over_b[0] ** 2 + over_b[1] ** 2 + over_b[2] ** 2 > most * most:
@@ -232,12 +238,13 @@ def follow_motion(w):
         if src.origin[b] != FROM_CONTACT:
             continue
         k = src.index[b]
+        c.turning[k] = 0.0
         newton = src.newton_restitution != 0 and c.restitution[k] > 0.0 and pr.bias[pr.row[b]] < src.correction[b]
         if pr.restitution[b] > 0.0 or newton:
             if w.loops.address == 0:
                 to_middle(t, d, w, pr, b, h)
         else:
-            to_end(t, d, c, w, pr, b, k, held_before(c, k), h)
+            to_end(t, d, c, w, pr, b, k, held_before(c, pr, b, k), h)
     for k in range(d.q.shape[0]):
         if w.moved_of[k] + w.products_of[k] > 0:
             w.moved_of[k] = w.products_of[k] = 0
