@@ -88,19 +88,20 @@ def clamp(x, lower, upper):
     return x
 
 
-@kernel
-def relative_residual(defect2, impulse2, velocity2):
-    """|r|_2 / |p|_2 from sums of squares of r, p and step*v.
+RESIDUAL_SPEED = 1e-5  # [m/s] impulses that change no speed by more are measured beside those that would
 
-    Where p vanishes beside the impulse scale step*v that the velocities themselves set (nothing touches),
-    that scale, times 1e-8, takes its place, so that rounding alone does not read as a residual. NaN if
-    anything is not finite.
+
+@kernel
+def relative_residual(defect2, impulse2, velocity2, step2):
+    """|r|_2 / |p|_2 from sums of squares of r, p, step*v and step: how far p is from a solution beside what it does.
+
+    Where next to nothing has to be done, rounding alone is not to read as a residual. So where p vanishes beside
+    what would stop the velocities (nothing touches), or beside what would change them by RESIDUAL_SPEED (what touches
+    falls freely together), 1e-8 of the former or the latter takes its place. NaN if anything is not finite.
     """
     if not math.isfinite(velocity2):
         return math.nan
-    scale = impulse2
-    if scale < 1e-16 * velocity2:
-        scale = 1e-16 * velocity2
+    scale = max(impulse2, 1e-16 * velocity2, RESIDUAL_SPEED * RESIDUAL_SPEED * step2)
     if scale <= 0.0:
         if defect2 == 0.0:
             return 0.0
