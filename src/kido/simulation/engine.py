@@ -105,7 +105,7 @@ class Engine:
         geometries: list[Any] = [node.shape for node in self.nodes]
         for feature in self.features:
             self.nodes, geometries = feature.shapes_of(self.nodes, geometries)
-        self.undriven = np.zeros(0, np.int64)
+        self.undriven: np.ndarray | None = None  # coordinates whose actuators take no forces; None: there are none
         self.momentary: np.ndarray | None = None  # coordinates whose commands end with a call of step; None: all
         self._read_actuators()
         self.surfaces = SurfaceTable(self.nodes, self.place, options.surface_handler)
@@ -275,7 +275,8 @@ class Engine:
         for skeleton in self.skeletons:
             followed_dofs(skeleton)
         self.tree.prescribed[:] = is_prescribed(self.tree.actuator)
-        self.undriven = np.flatnonzero(~takes_force(self.tree.actuator))
+        undriven = np.flatnonzero(~takes_force(self.tree.actuator))
+        self.undriven = undriven if len(undriven) else None
         placed = self.tree.actuator == ActuatorType.POSITION
         self.momentary = np.flatnonzero(~placed) if placed.any() else None
 

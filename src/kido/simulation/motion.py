@@ -213,16 +213,19 @@ def run(engine: Any, number: int, time: Callable[[], float]) -> None:
         ModelError: a coordinate has no inertia.
         StateError: a pose became NaN or infinite, or contact ended a smooth motion.
     """
-    if engine.undriven.size:
+    if engine.undriven is not None:
         engine.data.tau[engine.undriven] = 0.0
     runner, acting = engine.feature(Motion).runner, engine.acting
     try:
         if isinstance(runner, StagedMotion):
             runner.run(number)
-        else:
-            if acting is not None:
-                acting.apply()
-            runner.run(number, time())
-    finally:
+            return  # stages put commands back
+        if acting is not None:
+            acting.apply()
+        runner.run(number, time())
+    except BaseException:
         if acting is not None:
             acting.put_back()
+        raise
+    if acting is not None:
+        acting.put_back()
