@@ -5,7 +5,9 @@ of its velocity holds
 
 * at mid-step where something bounces, or comes to touch: there impulses act, and elastic ones keep the energy;
 * at the end where surfaces stay together, since there the next step begins: J(q_new) u_new = 0 at both ends of all
-  steps makes positions and energies right to second order in h, J(q_M) u_new = 0 to first.
+  steps makes positions and energies right to second order in h, J(q_M) u_new = 0 to first;
+* along the surfaces, where they slide before and after, as the mean of both ends, J(q_M) (u + u_new) / 2: friction is
+  against how they slide in the middle, and takes the energy of the way there.
 
 Velocities differ by h/2 times their rate, which becomes a bias of the rows. With A(x) the acceleration of the material
 of a body that is at the contact x, forces apart, v its velocity, n the normal, dx and dn how far the same contact moved
@@ -39,6 +41,7 @@ JUMP = 0.1  # share of a shape's size by which a contact may move over its mater
 DEEP = 0.01  # the same of penetration, beyond which a contact is no place where surfaces roll on each other
 JAMMED = 100.0  # [m/s] change of velocity by a contact's impulse alone, above which others push against it
 STEADY = 0.2  # share by which what turning makes may change in a step; more is an impact, or another velocity was set
+SLIDING = 8.0  # how much faster a contact slides than its friction alone slows it in a step, if it is to go on sliding
 SMALL = 1e-5  # [m/s] or this much of velocity
 
 
@@ -178,6 +181,18 @@ def held_before(c, pr, b, k):
 
 
 @kernel
+def slides_on(pr, b, slip1, slip2):
+    """Whether a contact that slid at the start of the step will at its end, by the impulse that it had in the last."""
+    row = pr.row[b]
+    if pr.deferred[b] != 0:
+        compliance = max(pr.W[b, 3], pr.W[b, 5])
+    else:
+        compliance = max(coupling(pr, b, 1, 1), coupling(pr, b, 2, 2))
+    change = pr.mu[b] * pr.impulse[row] * compliance
+    return slip1 * slip1 + slip2 * slip2 > SLIDING * SLIDING * change * change
+
+
+@kernel
 def to_end(t, d, c, w, pr, b, k, old, h):
     """Add what velocities change by until the end of the step to the rows of block b, if its contact goes on."""
     size = min(c.shape_reach[c.shape_a[k]], c.shape_reach[c.shape_b[k]])
@@ -221,6 +236,13 @@ def to_end(t, d, c, w, pr, b, k, old, h):
     )
     row, s = pr.row[b], w.row_origins.tangent
     pr.bias[row] += n[k, 0] * g0 + n[k, 1] * g1 + n[k, 2] * g2 + 0.5 * turn
+    v0, v1, v2 = vb[0] - va[0], vb[1] - va[1], vb[2] - va[2]
+    slip1 = pr.bias[row + 1] + s[b, 0] * v0 + s[b, 1] * v1 + s[b, 2] * v2
+    slip2 = pr.bias[row + 2] + s[b, 3] * v0 + s[b, 4] * v1 + s[b, 5] * v2
+    if slides_on(pr, b, slip1, slip2):
+        pr.bias[row + 1] += slip1
+        pr.bias[row + 2] += slip2
+        return
     pr.bias[row + 1] += s[b, 0] * g0 + s[b, 1] * g1 + s[b, 2] * g2
     pr.bias[row + 2] += s[b, 3] * g0 + s[b, 4] * g1 + s[b, 5] * g2
 
