@@ -32,7 +32,7 @@ from kido.constraints.row_origins import (
     ROW_ORIGINS,
 )
 from kido.constraints.wrenches import pull_contact, row_velocity
-from kido.jit import Struct, callback, kernel, reference, view
+from kido.jit import Struct, all_positive, callback, kernel, reference, view, where_positive
 from kido.joints.kinds import FREE
 from kido.kernels.chain_impulses import apply_chain, clear_impulses
 from kido.kernels.free_lanes import NOT_FREE
@@ -45,8 +45,10 @@ from kido.kernels.regularized_tree import (
     solve_held_tree,
     weigh_held,
 )
+from kido.math.choices import any_positive, larger, smaller
 from kido.solvers.body_newton import MAX_CONE_FRICTION, MAX_PENALTY
 from kido.solvers.certify import measure_rows
+from kido.solvers.cone import TINY
 from kido.solvers.gauss_seidel import relax_bounded, relax_contact
 from kido.solvers.history import BEST_ROW, gather, put_back
 from kido.solvers.problem import BOUNDED, PROBLEM
@@ -122,32 +124,40 @@ def hold_contact(c, src, y, k, b, penalty):
     soft0, soft1, soft2 = c.compliance[i], c.compliance[i + 1], c.compliance[i + 2]
     x0, x1, x2 = p0 - step * v0, p1 - step * v1, p2 - step * v2
     # p' = q - G (J u' - J u), G: gn on the normal, e gn from it to the tangents, g11, g12, g22 among these
-    q0 = q1 = q2 = gn = g11 = g12 = g22 = e1 = e2 = 0.0
-    if x0 > 0.0:
-        gn = sigma / (1.0 + sigma * soft0)
-        q0 = p0 - gn * v0
+    open_law = 0.0 * step
+    q0 = q1 = q2 = gn = g11 = g12 = g22 = e1 = e2 = open_law
+    pressed = any_positive(x0)
+    if pressed:
+        gn = where_positive(x0, sigma / (1.0 + sigma * soft0), open_law)
+        q0 = where_positive(x0, p0 - gn * v0, open_law)
         t2 = x1 * x1 + x2 * x2
-        if mu > 0.0 and t2 <= mu * mu * x0 * x0:
-            g11 = sigma / (1.0 + sigma * soft1)
-            g22 = sigma / (1.0 + sigma * soft2)
-            q1 = p1 - g11 * v1
-            q2 = p2 - g22 * v2
-        elif mu > 0.0:
-            size = math.sqrt(t2)
+        most = mu * mu * x0 * x0
+        slips = where_positive(x0, where_positive(mu, t2 - most, open_law), open_law)
+        if not all_positive(slips):  # some stick
+            sticks = where_positive(slips, open_law, where_positive(x0, mu, open_law))
+            g11 = where_positive(sticks, sigma / (1.0 + sigma * soft1), open_law)
+            g22 = where_positive(sticks, sigma / (1.0 + sigma * soft2), open_law)
+            q1 = where_positive(sticks, p1 - g11 * v1, open_law)
+            q2 = where_positive(sticks, p2 - g22 * v2, open_law)
+        if any_positive(slips):
+            size = math.sqrt(t2) + TINY
             a1, a2 = x1 / size, x2 / size
-            edge = min(mu * max(p0, 0.0) / size, STEEPEST)
-            g = min(edge / (1.0 - edge) * step, sigma)
+            edge = smaller(mu * larger(p0, open_law) / size, STEEPEST)
+            g = smaller(edge / (1.0 - edge) * step, sigma)
             soft = 0.5 * (soft1 + soft2)
             g /= 1.0 + g * soft
             across = g * (a1 * (v2 - soft * p2) - a2 * (v1 - soft * p1))
-            q1 = mu * q0 * a1 + a2 * across
-            q2 = mu * q0 * a2 - a1 * across
-            g11, g12, g22 = g * a2 * a2, -g * a1 * a2, g * a1 * a1
-            e1, e2 = mu * a1, mu * a2
+            q1 = where_positive(slips, mu * q0 * a1 + a2 * across, q1)
+            q2 = where_positive(slips, mu * q0 * a2 - a1 * across, q2)
+            g11 = where_positive(slips, g * a2 * a2, g11)
+            g12 = where_positive(slips, -g * a1 * a2, g12)
+            g22 = where_positive(slips, g * a1 * a1, g22)
+            e1 = where_positive(slips, mu * a1, e1)
+            e2 = where_positive(slips, mu * a2, e2)
     h[LAW_ROW, k], h[LAW_ROW, k + 1], h[LAW_ROW, k + 2] = q0, q1, q2
     h[GAIN_ROW, k], h[GAIN_ROW, k + 1], h[GAIN_ROW, k + 2] = g11, g12, g22
     h[AXIS_ROW, k], h[AXIS_ROW, k + 1], h[AXIS_ROW, k + 2] = gn, e1, e2
-    if gn == 0.0:
+    if not pressed:
         return
     d0 = v0 - soft0 * p0 - free[i]
     d1 = v1 - soft1 * p1 - free[i + 1]
@@ -175,14 +185,11 @@ def hold_joint(c, src, y, k, b, penalty):
     i = c.row[b] & INDEX
     p, v, step = c.impulse[i], h[V_ROW, k], c.step[b]
     x = p - step * v
-    q = g = 0.0
-    if x < c.lower[b]:
-        q = c.lower[b]
-    elif x > c.upper[b]:
-        q = c.upper[b]
-    else:
-        g = penalty * step / (1.0 + penalty * step * c.compliance[i])
-        q = p - g * v
+    below, above = c.lower[b] - x, x - c.upper[b]
+    g = 0.0 * step
+    if not (all_positive(below) or all_positive(above)):
+        g = where_positive(below, g, where_positive(above, g, penalty * step / (1.0 + penalty * step * c.compliance[i])))
+    q = where_positive(below, c.lower[b], where_positive(above, c.upper[b], p - g * v))
     h[LAW_ROW, k], h[GAIN_ROW, k] = q, g
     sign = src.sign[b]
     r = q + g * (v - c.compliance[i] * p - c.free[i])
@@ -263,9 +270,8 @@ def choose_bodies(t, c, src, y, island, tree_index):
 
 
 @kernel
-def apply_to_tree(t, d, c, src, y, island, tree_index):
+def apply_to_tree(t, d, c, src, y, island, first, last, number):
     """Impulses of an island on its tree, and the velocities of the rows. Returns what `measure_rows` does."""
-    first, last, number = t.tree_body[tree_index], t.tree_body[tree_index + 1], y.number[tree_index]
     clear_impulses(t, y, first, number)
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e] & INDEX
@@ -334,13 +340,13 @@ def tree_newton_island(address, island, cap, unused):
             return -1
         choose_bodies(t, c, src, y, island, tree_index)
         load_free_velocities(c, island)
-    merit = apply_to_tree(t, d, c, src, y, island, tree_index)
     first, last, number = t.tree_body[tree_index], t.tree_body[tree_index + 1], y.number[tree_index]
+    merit = apply_to_tree(t, d, c, src, y, island, first, last, number)
     done = 0
     if merit > 1.0 and math.isfinite(merit):
         if c.island_start[island + 1] - c.island_start[island] == 1:
             solve_alone(c, island)
-            merit = apply_to_tree(t, d, c, src, y, island, tree_index)
+            merit = apply_to_tree(t, d, c, src, y, island, first, last, number)
             done = 1
         else:
             weigh_held(t, d, y, first, last)
@@ -362,7 +368,7 @@ def tree_newton_island(address, island, cap, unused):
                 if not math.isfinite(merit):
                     put_back(c, island, BEST_ROW)
                 make_admissible(c, island)
-                merit = apply_to_tree(t, d, c, src, y, island, tree_index)
+                merit = apply_to_tree(t, d, c, src, y, island, first, last, number)
     for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
         c.u[k] = c.u_free[k] + y.s[k]
     return done

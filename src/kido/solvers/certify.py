@@ -18,7 +18,8 @@ import numpy as np
 
 from kido.attributes import dataclass
 from kido.errors import KidoError
-from kido.jit import entry, kernel
+from kido.jit import entry, kernel, where_positive
+from kido.math.choices import any_positive
 from kido.reprs import brief
 from kido.solvers.cone import bounded_defect, contact_defect, relative_residual, spin_defect
 from kido.solvers.problem import (
@@ -238,8 +239,10 @@ def measure_rows(c, island, slot):
         impulse2 += p_p
         velocity2 += v_v
         power += p_v
-        if defect > speed * speed * step * step:
-            speed = math.sqrt(defect) / step
+        known = speed * speed * step * step
+        faster = defect - known
+        if any_positive(faster):
+            speed = where_positive(faster, math.sqrt(defect) / step, speed)
     c.island_residual[island] = relative_residual(defect2, impulse2, velocity2)
     c.island_speed[island] = speed
     c.island_power[island] = power
@@ -270,4 +273,4 @@ def merit(c, island):
         speed_tolerance = c.speed_tolerance_large
     accurate = c.island_residual[island] / tolerance
     slow = c.island_speed[island] / (speed_tolerance * c.island_approach[island] + SPEED_FLOOR)
-    return slow if slow > accurate else accurate
+    return where_positive(slow - accurate, slow, accurate)
