@@ -68,8 +68,8 @@ def set_commands(world, dofs, controls, sample, row):
     return 0
 
 
-@entry("i8(i8,i8[::1],f8[:,:,::1],f8[:,:,::1],i8[::1],i8[::1],f8[:,::1],f8[:,:,:,::1],i8,i8)")
-def record_state(world, dofs, q, u, sensor_of_shape, link, offset, wrenches, sample, record):
+@kernel
+def keep_record(world, dofs, q, u, sensor_of_shape, link, offset, wrenches, sample, record):
     """State and contact wrenches after a step into one record of a sample."""
     w = view(WORLD, world)
     d = w.data
@@ -78,6 +78,12 @@ def record_state(world, dofs, q, u, sensor_of_shape, link, offset, wrenches, sam
     if link.shape[0] > 0:
         c = w.collision
         add_contact_wrenches(d, c, w.time_step, sensor_of_shape, link, offset, wrenches, sample, record)
+
+
+@entry("i8(i8,i8[::1],f8[:,:,::1],f8[:,:,::1],i8[::1],i8[::1],f8[:,::1],f8[:,:,:,::1],i8,i8)")
+def record_state(world, dofs, q, u, sensor_of_shape, link, offset, wrenches, sample, record):
+    """`keep_record` from Python."""
+    keep_record(world, dofs, q, u, sensor_of_shape, link, offset, wrenches, sample, record)
     return 0
 
 
@@ -111,7 +117,7 @@ def run_sample(
         if stage != -1:
             return done, stage, status
         if done % every == 0:
-            record_state(world, dofs, q, u, sensor_of_shape, link, offset, wrenches, sample, done // every - 1)
+            keep_record(world, dofs, q, u, sensor_of_shape, link, offset, wrenches, sample, done // every - 1)
     return done, -1, 0
 
 

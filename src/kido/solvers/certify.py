@@ -21,7 +21,7 @@ from kido.errors import KidoError
 from kido.jit import entry, kernel, where_positive
 from kido.math.choices import any_positive
 from kido.reprs import brief
-from kido.solvers.cone import bounded_defect, contact_defect, relative_residual, spin_defect
+from kido.solvers.cone import TINY, bounded_defect, contact_defect, relative_residual, spin_defect
 from kido.solvers.problem import (
     BOUNDED,
     CONTACT,
@@ -200,7 +200,7 @@ def block_defect(c, b, v0, v1, v2):
         power = p0 * v0 + p1 * v1 + p2 * v2
         # A spin's impulses have other units: they weigh as what they do to their contact's velocity.
         partner = c.step[c.partner[b]]
-        weight = partner / step if step > 0.0 else 0.0
+        weight = where_positive(step, partner / (step + TINY), 0.0)
         impulse2 = weight * (p0 * p0 + p1 * p1 + p2 * p2)
         velocity2 = weight * step * step * (v0 * v0 + v1 * v1 + v2 * v2)
         defect = weight * (r0 * r0 + r1 * r1 + r2 * r2)

@@ -63,7 +63,7 @@ def contact_defect(p0, p1, p2, v0, v1, v2, step, mu, floor):
 def project_spin(n, t1, t2, about, across):
     """Euclidean projection of a spin impulse (n, t1, t2) onto |n| <= about, |t| <= across."""
     t = math.sqrt(t1 * t1 + t2 * t2)
-    scale = across / t if t > across else 1.0
+    scale = where_positive(t - across, across / (t + TINY), 1.0)
     return clamp(n, -about, about), scale * t1, scale * t2
 
 
