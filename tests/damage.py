@@ -268,11 +268,9 @@ def snapshot_base(scene: str) -> tuple[kido.World, Any, bytes, np.ndarray, np.nd
     w.push(w.skeletons[-1].bodies[0], [0.5, 0, 0], 0.05)
     w.skeletons[-1].bodies[0].add_external_force([0.1, 0.0, 0.0])
     good = w.snapshot()
-    file = io.BytesIO()
     with tempfile.TemporaryDirectory() as folder:
         good.save(Path(folder) / "good")
         data = (Path(folder) / "good").read_bytes()
-    del file
     at = look(w)
     w.step(10)
     return w, good, data, at, look(w)

@@ -18,7 +18,7 @@ def warn_user(about: str, text: Callable[[], str], through: tuple[str, ...]) -> 
 
     Args:
         about: names the kind of mistake: each place is told once of each kind, as long as warnings are filtered alike.
-        text: makes the message.
+        text: makes the message, or nothing where there is nothing to warn of.
         through: modules and packages of KIDO that a user's call may come through.
     """
     frame = _user(sys._getframe(1), through)
@@ -27,10 +27,11 @@ def warn_user(about: str, text: Callable[[], str], through: tuple[str, ...]) -> 
     place = frame.f_code.co_filename, frame.f_lineno
     if _WARNED.get((about, *place)) is warnings.filters:
         return
-    registry = frame.f_globals.setdefault("__warningregistry__", {})
-    module = frame.f_globals.get("__name__") or "<unknown>"
-    warnings.warn_explicit(text(), KidoWarning, *place, module, registry)
-    _WARNED[about, *place] = warnings.filters
+    if message := text():
+        registry = frame.f_globals.setdefault("__warningregistry__", {})
+        module = frame.f_globals.get("__name__") or "<unknown>"
+        warnings.warn_explicit(message, KidoWarning, *place, module, registry)
+        _WARNED[about, *place] = warnings.filters
 
 
 def _user(frame: FrameType | None, through: tuple[str, ...]) -> FrameType | None:

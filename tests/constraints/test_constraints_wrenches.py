@@ -18,7 +18,7 @@ from kido.constraints.assemble import SURFACES_WANTED
 from kido.jit import JIT_DISABLED, callback
 from kido.simulation.threads import StepThreads
 from kido.solvers import begin_islands
-from kido.solvers.problem import BOUNDED, block_segments
+from kido.solvers.problem import BOUNDED, block_segments, problem_matrices
 from scenes import pose
 
 ROUNDING = 1e-10  # relative, of two ways to the same numbers: inertias of a robot's bodies differ by up to 1e4
@@ -107,19 +107,23 @@ def assembled(world: kido.World, deferring: bool = True):
     return problem
 
 
-def touching(name: str) -> kido.World:
-    """A world in which the robot has lain down, and is pushed about."""
+def touching(name: str, steps: int = 700) -> kido.World:
+    """A world in which the robot touches the ground, after 700 steps lying on it, and is pushed about."""
     world = WORLDS[name]()
-    world.step(700 if name != "deep" else 1)
+    world.step(steps if name != "deep" else 1)
+    for _ in range(200):  # on soft ground it leaps
+        if len(world.contacts) == 0:
+            world.step()
     robot = world.skeletons[-1]
     robot.velocities = robot.velocities + np.random.default_rng(3).normal(size=robot.num_dofs) * 0.05
     assert len(world.contacts) > 0
     return world
 
 
+@pytest.mark.parametrize("steps", [60, 700])
 @pytest.mark.parametrize("name", list(WORLDS))
-def test_rows_made_later_are_those_of_the_assembly(name):
-    world = touching(name)
+def test_rows_made_later_are_those_of_the_assembly(name, steps):
+    world = touching(name, steps)
     twin = world.clone()
     later, now = assembled(world), assembled(twin, deferring=False)
     blocks, rows = later.num_blocks, later.num_rows
@@ -151,6 +155,58 @@ def test_rows_made_later_are_those_of_the_assembly(name):
         a, b = getattr(later, field)[:blocks], getattr(now, field)[:blocks]
         which = single if field in ("lower", "upper") else slice(None)
         np.testing.assert_allclose(a[which], b[which], rtol=ROUNDING, err_msg=field)
+
+
+@pytest.mark.parametrize("steps", [60, 700])
+@pytest.mark.parametrize("name", list(WORLDS))
+def test_equations_of_few_touched_bodies_are_those_of_all_rows(name, steps):
+    """C Omega C^T = J M^-1 J^T over all rows, C the rows by columns of wrenches and coordinates."""
+    world = touching(name, steps)
+    problem, engine = assembled(world), world.engine
+    x, origins, tree = engine.touched, engine.row_origins, len(world.skeletons) - 1
+    slot, columns = int(x.slot[tree]), int(x.number[tree])
+    bodies = x.body[slot, : x.num_bodies[slot]]
+    points, dofs = x.contacts[bodies], x.dof[slot, : x.num_dofs[slot]]
+    assert columns in (0, 3 * np.sum(points == 1) + 6 * np.sum(points > 1) + len(dofs))
+    if columns == 0:
+        assert 3 * len(bodies) + len(dofs) > 8
+        return
+    for island in range(problem.num_islands):
+        problem.make_rows(problem, island)
+    matrix, _ = problem_matrices(problem)
+    C = np.zeros((problem.num_rows, columns))
+    for b in range(problem.num_blocks):
+        row = int(problem.row[b])
+        if problem.kind[b] == BOUNDED:
+            at = columns - len(dofs) + list(dofs).index(origins.index[b])
+            C[row, at] = origins.sign[b]
+        else:
+            body = origins.body[b]
+            at, first = x.place[body], 3 if x.contacts[body] == 1 else 0
+            C[row : row + 3, at : at + 6 - first] = origins.wrench[b].reshape(3, 6)[:, first:]
+    omega = x.Omega[slot, :columns, :columns]
+    np.testing.assert_allclose(omega, omega.T, rtol=0, atol=ROUNDING * np.abs(omega).max())
+    soft = np.diag(problem.compliance[: problem.num_rows])
+    np.testing.assert_allclose(C @ omega @ C.T + soft, matrix, rtol=0, atol=ROUNDING * np.abs(matrix).max())
+
+
+@pytest.mark.parametrize("name", list(WORLDS))
+def test_few_touched_bodies_are_solved_as_by_sweeps(name):
+    """The same iterations; dense equations lose digits to the penalty's square, 1e6, not more."""
+    world = touching(name, 60)  # robots still stand on their feet
+    few = sweeps = 0
+    for _ in range(20):
+        twin = world.clone()
+        twin.engine.touched.slot[:] = -1
+        world.step()
+        twin.step()
+        few += int(world.engine.touched.number.max())
+        sweeps += int(twin.engine.touched.number.max())
+        u, v = world.skeletons[-1].velocities, twin.skeletons[-1].velocities
+        np.testing.assert_allclose(u, v, rtol=0, atol=1e-7 * max(1.0, np.abs(v).max()))
+        assert world.report.iterations == twin.report.iterations
+        world.step(9)
+    assert sweeps == 0 and (few > 0 or name == "driven")
 
 
 @pytest.mark.parametrize("name", list(WORLDS))

@@ -236,6 +236,22 @@ def test_dae(tmp_path: Path) -> None:
     assert mesh.color == (1, 0, 0, 1)
 
 
+def test_dae_turned_about_an_axis_of_any_length(tmp_path: Path) -> None:
+    turn = "<node><rotate>0 0 {:g} 90</rotate>{{instance}}</node>"
+    for length in (1.0, 1e200, 1e-200):  # whose squares are no numbers, or zero
+        mesh = load_mesh(write(tmp_path, f"{length}.dae", collada(node=turn.format(length))))
+        np.testing.assert_allclose(mesh.aabb, [[-2, 0, 0], [0, 1, 3]], atol=1e-15)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("first", ["1e300", "1e308", "-1e-320"])
+def test_dae_in_places_beyond_numbers(tmp_path: Path, first: str) -> None:
+    matrix = f"<matrix>{first} 0 0 {first}  0 1e300 0 0  0 0 1e300 0  0 0 0 1</matrix>"
+    path = write(tmp_path, "t.dae", collada(node=f"<node>{matrix}<scale>1e300 1 1</scale>{{instance}}</node>"))
+    with pytest.raises(KidoError, match="vert"):
+        _ = load_mesh(path).hull
+
+
 def test_dae_unit_and_up_axis(tmp_path: Path) -> None:
     asset = '<unit name="centimeter" meter="0.01"/><up_axis>{}</up_axis>'
     y_up = write(tmp_path, "y.dae", collada(asset.format("Y_UP")))

@@ -56,6 +56,7 @@ CASES = {
     "pose of five": (model(link("a", "<pose>1 2 3 4 5</pose>")), "5 values; expected 6"),
     "pose with NaN": (model(link("a", "<pose>1 2 3 nan 5 6</pose>")), "expected a finite number"),
     "zero quaternion": (model(link("a", '<pose rotation_format="quat_xyzw">0 0 0 0 0 0 0</pose>')), "quaternion"),
+    "huge quaternion": (model(link("a", '<pose rotation_format="quat_xyzw">0 0 0 0 0 0 1e200</pose>')), "quaternion"),
     "unknown joint type": (model(A, B, joint("j", "a", "b", "magic")), "expected one of revolute"),
     "unknown parent": (model(A, joint("j", "x", "a")), "names 'x'"),
     "unknown child": (model(A, joint("j", "a", "x")), "names 'x'"),

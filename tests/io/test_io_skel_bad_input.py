@@ -178,6 +178,7 @@ def test_cycles(joints: str, cycle: str):
         ("ball", "<dof/>", "'local_index'"),
         ("ball", '<dof local_index="3"/>', "valid indices are 0, 1, 2"),
         ("ball", '<dof local_index="-1"/>', "valid indices are 0, 1, 2"),
+        pytest.param("ball", f'<dof local_index="{"9" * 5000}"/>', "valid indices are 0, 1, 2", id="of 5,000 digits"),
         ("weld", '<dof local_index="0"/>', "no degrees of freedom"),
     ],
 )

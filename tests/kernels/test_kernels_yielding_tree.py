@@ -8,7 +8,15 @@ from hypothesis import given
 import kido
 from kernel_entries import Arrays, eliminate
 from kido.jit import Struct, entry, view
-from kido.kernels.regularized_tree import REGULARIZED, deactivate, hold_body, list_held, release_tree, solve_held_tree
+from kido.kernels.regularized_tree import (
+    REGULARIZED,
+    deactivate,
+    hold_body,
+    list_held,
+    release_tree,
+    solve_held_tree,
+    weigh_held,
+)
 from kido.tree.schema import DATA, TREE
 from trees import SEEDS, Reference, random_skeleton, random_state, skeletons
 
@@ -24,7 +32,8 @@ def hold(tree, data, regularized, bodies):
     deactivate(t, y, 0, last)
     for k in range(len(bodies)):
         hold_body(t, y, bodies[k], 0)
-    number = list_held(t, view(DATA, data), y, 0, last)
+    number = list_held(t, y, 0, last)
+    weigh_held(t, view(DATA, data), y, 0, last)
     release_tree(t, y, 0, number)
     return number
 
@@ -37,7 +46,7 @@ def solve(tree, data, regularized, number, h):
 
 
 def held(arrays: Arrays, chosen: list[int]) -> tuple[Struct, int]:
-    sizes = {"bodies": len(arrays.tree.parent), "dofs": len(arrays.tree.body_of_dof)}
+    sizes = {"bodies": len(arrays.tree.parent), "dofs": len(arrays.tree.body_of_dof), "trees": 1}
     y = REGULARIZED(**sizes)
     return y, hold(arrays.tree.address, arrays.data.address, y.address, np.array(chosen, np.int64))
 

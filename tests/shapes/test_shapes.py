@@ -140,6 +140,20 @@ def test_mesh_on_a_line_has_no_hull():
         Mesh([[0, 0, 0], [1, 0, 0], [2, 0, 0]], [[0, 1, 2]]).hull  # noqa: B018
 
 
+def test_mesh_too_small_for_numbers_has_no_hull():
+    corners = 1e-321 * np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])  # whose squares are zero
+    with pytest.raises(ShapeError, match="expected at least 1e-60 m"):
+        Mesh(corners, [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]]).hull  # noqa: B018
+
+
+def test_closed_mesh_around_nothing_has_its_hulls_moment():
+    """A tetrahedron pressed flat bounds no volume but of rounding."""
+    corners = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.3, 0.3, 1e-16]]
+    mesh = Mesh(corners, [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])
+    assert mesh.closed and mesh.volume == pytest.approx(0.5e-4 * 2.0**0.5, rel=1e-6)
+    assert np.diag(mesh.moment(18.0)) == pytest.approx([1, 1, 2], rel=1e-6)  # m a^2 / 18 of a right triangle
+
+
 def test_plane():
     plane = Plane((0, 0, 2), 0.5)
     assert plane.normal == (0, 0, 1) and plane.offset == 0.5

@@ -20,12 +20,12 @@ from kido.constraints.tree_newton import (
     V_ROW,
     apply_to_tree,
     follow_tree,
-    hold_tree,
+    hold_blocks,
     make_admissible,
     tree_of_block,
 )
 from kido.jit import LANES, all_positive, callback, kernel, view, where_positive
-from kido.kernels.regularized_tree import list_held, solve_held_tree, weigh_held
+from kido.kernels.regularized_tree import list_held, release_tree, solve_held_tree, weigh_held
 from kido.math.choices import any_positive, smaller
 from kido.simulation.world_struct import WORLD
 from kido.solvers.body_newton import MAX_PENALTY
@@ -247,7 +247,8 @@ def tree_newton(t, d, c, src, y, tree_index, h):
         inner = both(outer, merit - GOOD_MERIT)
         while any_positive(inner):
             note_rows(c)
-            hold_tree(t, c, src, y, 0, first, number, penalty)
+            release_tree(t, y, first, number)
+            hold_blocks(c, src, y, 0, penalty)
             solve_held_tree(t, d, y, first, number, h)
             follow_tree(c, src, y, 0)
             keep_rows(c, inner)

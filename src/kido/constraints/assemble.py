@@ -16,9 +16,8 @@ from kido.constraints.joint import (
     wanted_velocity,
 )
 from kido.constraints.surfaces import NO_ROWS, find_rows, has_spin, row_of
-from kido.constraints.wrenches import begin_deferral, begin_description, end_description, note_contact
+from kido.constraints.wrenches import begin_deferral, begin_description, end_description, note_contact, note_coordinate
 from kido.jit import kernel
-from kido.kernels.regularized_tree import hold_body
 from kido.kernels.responses import ask_coordinate, forget_responses, make_responses
 
 ASSEMBLED, PROBLEM_FULL, SURFACES_WANTED = 0, 1, 2
@@ -48,10 +47,11 @@ def needed(t, d, c, pr, src, s, responses):
         a, b = c.body_a[k], c.body_b[k]
         pool += pool_size(t, a, b)
         if possible:
-            note_contact(t, c, s, src, k, segment_length(t, a) > 0, segment_length(t, b) > 0)
+            note_contact(t, d, c, s, src, k, segment_length(t, a) > 0, segment_length(t, b) > 0)
         ask_responses(t, responses, a, b, spins)
     if spins:
         blocks, rows, pool = 2 * blocks, 2 * rows, 2 * pool
+    src.num_row_dofs = 0
     for n in range(src.num_joint_dofs):
         k = src.joint_dof[n]
         tree_index = t.tree_of_body[t.body_of_dof[k]]
@@ -65,9 +65,11 @@ def needed(t, d, c, pr, src, s, responses):
             rows += number
             pool += number * (t.tree_dof[tree_index + 1] - t.tree_dof[tree_index])
             if may_have_row(t, d, pr, src, k):
+                src.row_dof[src.num_row_dofs] = k
+                src.num_row_dofs += 1
                 ask_coordinate(t, responses, k)
                 if responses.deferred[tree_index] != 0:
-                    hold_body(t, src.regularized, t.body_of_dof[k], t.tree_body[tree_index])
+                    note_coordinate(t, src, tree_index, k)
     src.blocks_needed, src.rows_needed, src.pool_needed = blocks, rows, pool
     src.responses_needed = responses.needed
     src.extras_needed = 0
@@ -101,10 +103,8 @@ def add_joints(t, d, pr, src, block, row, pool):
 
     Nothing of it moves a prescribed coordinate.
     """
-    for n in range(src.num_joint_dofs):
-        k = src.joint_dof[n]
-        if t.tree_mobile[t.tree_of_body[t.body_of_dof[k]]] == 0:
-            continue
+    for n in range(src.num_row_dofs):
+        k = src.row_dof[n]
         if is_turned(t, k) and can_slide(t, k):
             block, row, pool = add_position_limits(t, d, pr, src, k, block, row, pool)
         if t.prescribed[k] != 0:

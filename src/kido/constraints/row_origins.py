@@ -21,6 +21,7 @@ from kido.constraints.surfaces import SURFACES
 from kido.jit import Struct, floats, integer, integers, kernel, number, reference
 from kido.kernels.regularized_tree import REGULARIZED
 from kido.kernels.responses import RESPONSES
+from kido.kernels.touched_bodies import TOUCHED
 
 # Kinds of source.
 FROM_CONTACT, FROM_LIMIT, FROM_FRICTION, FROM_SPEED_LIMIT, FROM_SERVO, FROM_MIMIC, FROM_SPIN = range(7)
@@ -59,6 +60,10 @@ class ROW_ORIGINS(Struct):
     surfaces = reference(SURFACES, doc="contact properties")
     responses = reference(RESPONSES, doc="of bodies and coordinates")
     regularized = reference(REGULARIZED, doc="bodies that blocks of deferred trees act on")
+    touched = reference(TOUCHED, doc="the same, where they are few")
+    deferring = integer(doc="1: rows of some trees may be deferred in this step")
+    row_dof = integers("dofs", doc="those of `joint_dof` that may have rows in this step")
+    num_row_dofs = integer(doc="their number")
     num_described = integer(doc="blocks of the last assembly, if rows of some were deferred")
     joint_dof = integers("dofs", doc="coordinates that have limits, friction or actuators with rows, ascending")
     num_joint_dofs = integer(doc="their number")

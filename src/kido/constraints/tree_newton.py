@@ -45,6 +45,7 @@ from kido.kernels.regularized_tree import (
     solve_held_tree,
     weigh_held,
 )
+from kido.kernels.touched_laws import apply_touched, release_touched, solve_touched
 from kido.math.choices import any_positive, larger, smaller
 from kido.solvers.body_newton import MAX_CONE_FRICTION, MAX_PENALTY
 from kido.solvers.certify import measure_rows
@@ -115,7 +116,7 @@ def tree_of_island(t, c, src, r, island):
 @kernel
 def hold_contact(c, src, y, k, b, penalty):
     """Add the linearized law of a contact to what holds its body; LAW_ROW, GAIN_ROW and AXIS_ROW keep it."""
-    h, free, w = c.history, c.free, src.wrench
+    h, w = c.history, src.wrench
     i, body = c.row[b] & INDEX, src.body[b]
     step, mu = c.step[b], c.mu[b]
     sigma = penalty * step
@@ -123,7 +124,8 @@ def hold_contact(c, src, y, k, b, penalty):
     v0, v1, v2 = h[V_ROW, k], h[V_ROW, k + 1], h[V_ROW, k + 2]
     soft0, soft1, soft2 = c.compliance[i], c.compliance[i + 1], c.compliance[i + 2]
     x0, x1, x2 = p0 - step * v0, p1 - step * v1, p2 - step * v2
-    # p' = q - G (J u' - J u), G: gn on the normal, e gn from it to the tangents, g11, g12, g22 among these
+    # p' = q - G (J u' - J u), and u' - u is by p' - p; G: gn on the normal, e gn from it to the tangents, g11, g12, g22
+    # among these
     open_law = 0.0 * step
     q0 = q1 = q2 = gn = g11 = g12 = g22 = e1 = e2 = open_law
     pressed = any_positive(x0)
@@ -133,7 +135,7 @@ def hold_contact(c, src, y, k, b, penalty):
         t2 = x1 * x1 + x2 * x2
         most = mu * mu * x0 * x0
         slips = where_positive(x0, where_positive(mu, t2 - most, open_law), open_law)
-        if not all_positive(slips):  # some stick
+        if not all_positive(slips):
             sticks = where_positive(slips, open_law, where_positive(x0, mu, open_law))
             g11 = where_positive(sticks, sigma / (1.0 + sigma * soft1), open_law)
             g22 = where_positive(sticks, sigma / (1.0 + sigma * soft2), open_law)
@@ -157,15 +159,9 @@ def hold_contact(c, src, y, k, b, penalty):
     h[LAW_ROW, k], h[LAW_ROW, k + 1], h[LAW_ROW, k + 2] = q0, q1, q2
     h[GAIN_ROW, k], h[GAIN_ROW, k + 1], h[GAIN_ROW, k + 2] = g11, g12, g22
     h[AXIS_ROW, k], h[AXIS_ROW, k + 1], h[AXIS_ROW, k + 2] = gn, e1, e2
+    pull_contact(src, y, b, q0 - p0, q1 - p1, q2 - p2)
     if not pressed:
         return
-    d0 = v0 - soft0 * p0 - free[i]
-    d1 = v1 - soft1 * p1 - free[i + 1]
-    d2 = v2 - soft2 * p2 - free[i + 2]
-    r0 = q0 + gn * d0
-    r1 = q1 + e1 * gn * d0 + g11 * d1 + g12 * d2
-    r2 = q2 + e2 * gn * d0 + g12 * d1 + g22 * d2
-    pull_contact(src, y, b, r0, r1, r2)
     for j in range(6):
         b0 = gn * w[b, j]
         b1 = e1 * b0 + g11 * w[b, 6 + j] + g12 * w[b, 12 + j]
@@ -191,10 +187,8 @@ def hold_joint(c, src, y, k, b, penalty):
         g = where_positive(below, g, where_positive(above, g, penalty * step / (1.0 + penalty * step * c.compliance[i])))
     q = where_positive(below, c.lower[b], where_positive(above, c.upper[b], p - g * v))
     h[LAW_ROW, k], h[GAIN_ROW, k] = q, g
-    sign = src.sign[b]
-    r = q + g * (v - c.compliance[i] * p - c.free[i])
-    y.joint_pull[src.index[b]] += sign * r
-    y.joint_gain[src.index[b]] += sign * sign * g
+    y.joint_pull[src.index[b]] += src.sign[b] * (q - p)
+    y.joint_gain[src.index[b]] += g
 
 
 @kernel
@@ -207,9 +201,8 @@ def load_free_velocities(c, island):
 
 
 @kernel
-def hold_tree(t, c, src, y, island, first, number, penalty):
+def hold_blocks(c, src, y, island, penalty):
     """The laws of all blocks, linearized at the present impulses and velocities."""
-    release_tree(t, y, first, number)
     k = c.island_row[island] & INDEX
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e] & INDEX
@@ -223,38 +216,33 @@ def hold_tree(t, c, src, y, island, first, number, penalty):
 
 @kernel
 def follow_tree(c, src, y, island):
-    """Impulses by their linearized laws, and velocities of the rows, from those of the tree."""
-    h, free, w, V = c.history, c.free, src.wrench, y.V
+    """Impulses by their linearized laws, and velocities of the rows, from how those of the tree change."""
+    h, w, V = c.history, src.wrench, y.V
     k = c.island_row[island] & INDEX
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e] & INDEX
         i = c.row[b] & INDEX
         if c.kind[b] == BOUNDED:
-            x = free[i] + src.sign[b] * y.s[src.index[b]]
-            old = h[V_ROW, k] - c.compliance[i] * c.impulse[i]
-            c.impulse[i] = h[LAW_ROW, k] - h[GAIN_ROW, k] * (x - old)
-            h[V_ROW, k] = x + c.compliance[i] * c.impulse[i]
+            d = src.sign[b] * y.s[src.index[b]]
+            p = h[LAW_ROW, k] - h[GAIN_ROW, k] * d
+            h[V_ROW, k] += d + c.compliance[i] * (p - c.impulse[i])
+            c.impulse[i] = p
             k += 1
         else:
             body = src.body[b]
-            x0 = free[i] + row_velocity(w, b, 0, V, body)
-            x1 = free[i + 1] + row_velocity(w, b, 1, V, body)
-            x2 = free[i + 2] + row_velocity(w, b, 2, V, body)
-            soft0, soft1, soft2 = c.compliance[i], c.compliance[i + 1], c.compliance[i + 2]
-            d0 = x0 - (h[V_ROW, k] - soft0 * c.impulse[i])
-            d1 = x1 - (h[V_ROW, k + 1] - soft1 * c.impulse[i + 1])
-            d2 = x2 - (h[V_ROW, k + 2] - soft2 * c.impulse[i + 2])
+            d0, d1, d2 = (
+                row_velocity(w, b, 0, V, body),
+                row_velocity(w, b, 1, V, body),
+                row_velocity(w, b, 2, V, body),
+            )
             n = h[AXIS_ROW, k] * d0
-            c.impulse[i] = h[LAW_ROW, k] - n
-            c.impulse[i + 1] = (
-                h[LAW_ROW, k + 1] - h[AXIS_ROW, k + 1] * n - h[GAIN_ROW, k] * d1 - h[GAIN_ROW, k + 1] * d2
-            )
-            c.impulse[i + 2] = (
-                h[LAW_ROW, k + 2] - h[AXIS_ROW, k + 2] * n - h[GAIN_ROW, k + 1] * d1 - h[GAIN_ROW, k + 2] * d2
-            )
-            h[V_ROW, k] = x0 + soft0 * c.impulse[i]
-            h[V_ROW, k + 1] = x1 + soft1 * c.impulse[i + 1]
-            h[V_ROW, k + 2] = x2 + soft2 * c.impulse[i + 2]
+            p0 = h[LAW_ROW, k] - n
+            p1 = h[LAW_ROW, k + 1] - h[AXIS_ROW, k + 1] * n - h[GAIN_ROW, k] * d1 - h[GAIN_ROW, k + 1] * d2
+            p2 = h[LAW_ROW, k + 2] - h[AXIS_ROW, k + 2] * n - h[GAIN_ROW, k + 1] * d1 - h[GAIN_ROW, k + 2] * d2
+            h[V_ROW, k] += d0 + c.compliance[i] * (p0 - c.impulse[i])
+            h[V_ROW, k + 1] += d1 + c.compliance[i + 1] * (p1 - c.impulse[i + 1])
+            h[V_ROW, k + 2] += d2 + c.compliance[i + 2] * (p2 - c.impulse[i + 2])
+            c.impulse[i], c.impulse[i + 1], c.impulse[i + 2] = p0, p1, p2
             k += 3
 
 
@@ -270,9 +258,8 @@ def choose_bodies(t, c, src, y, island, tree_index):
 
 
 @kernel
-def apply_to_tree(t, d, c, src, y, island, first, last, number):
-    """Impulses of an island on its tree, and the velocities of the rows. Returns what `measure_rows` does."""
-    clear_impulses(t, y, first, number)
+def pull_blocks(c, src, y, island):
+    """Add the impulses of an island to those on bodies and coordinates."""
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e] & INDEX
         i = c.row[b] & INDEX
@@ -280,7 +267,11 @@ def apply_to_tree(t, d, c, src, y, island, first, last, number):
             y.joint_pull[src.index[b]] += src.sign[b] * c.impulse[i]
         else:
             pull_contact(src, y, b, c.impulse[i], c.impulse[i + 1], c.impulse[i + 2])
-    apply_chain(t, d, y, first, last, number)
+
+
+@kernel
+def measure_velocities(c, src, y, island):
+    """Velocities of the rows from those of bodies and coordinates. Returns what `measure_rows` does."""
     h, free = c.history, c.free
     k = c.island_row[island] & INDEX
     for e in range(c.island_start[island], c.island_start[island + 1]):
@@ -291,10 +282,28 @@ def apply_to_tree(t, d, c, src, y, island, first, last, number):
             k += 1
         else:
             for r in range(3):
-                x = row_velocity(src.wrench, b, r, y.V, src.body[b])
-                h[V_ROW, k + r] = free[i + r] + x + c.compliance[i + r] * c.impulse[i + r]
+                v = row_velocity(src.wrench, b, r, y.V, src.body[b])
+                h[V_ROW, k + r] = free[i + r] + v + c.compliance[i + r] * c.impulse[i + r]
             k += 3
     return measure_rows(c, island, V_ROW)
+
+
+@kernel
+def apply_to_tree(t, d, c, src, y, island, first, last, number):
+    """What an island's impulses do to its tree, by a sweep. Returns what `measure_rows` does."""
+    clear_impulses(t, y, first, number)
+    pull_blocks(c, src, y, island)
+    apply_chain(t, d, y, first, last, number)
+    return measure_velocities(c, src, y, island)
+
+
+@kernel
+def apply_to_few(c, src, y, x, island, slot, columns):
+    """What an island's impulses do to what is touched of its tree. Returns what `measure_rows` does."""
+    release_touched(y, x, slot)
+    pull_blocks(c, src, y, island)
+    apply_touched(y, x, slot, columns)
+    return measure_velocities(c, src, y, island)
 
 
 @kernel
@@ -332,8 +341,10 @@ def tree_newton_island(address, island, cap, unused):
     c = view(PROBLEM, address)
     newton = view(TREE_NEWTON, c.tree_newton_of)
     t, d, src, y = newton.tree, newton.data, newton.row_origins, newton.regularized
+    x, slot, columns = src.touched, -1, 0
     if is_deferred(c, island):
         tree_index = tree_of_block(t, c, c.island_block[c.island_start[island]])
+        slot, columns = x.slot[tree_index], x.number[tree_index]
     else:
         tree_index = tree_of_island(t, c, src, src.responses, island)
         if tree_index < 0:
@@ -341,7 +352,11 @@ def tree_newton_island(address, island, cap, unused):
         choose_bodies(t, c, src, y, island, tree_index)
         load_free_velocities(c, island)
     first, last, number = t.tree_body[tree_index], t.tree_body[tree_index + 1], y.number[tree_index]
-    merit = apply_to_tree(t, d, c, src, y, island, first, last, number)
+    merit = math.inf
+    if columns > 0:
+        merit = apply_to_few(c, src, y, x, island, slot, columns)
+    if columns == 0 or not 1.0 < merit < math.inf:
+        merit = apply_to_tree(t, d, c, src, y, island, first, last, number)
     done = 0
     if merit > 1.0 and math.isfinite(merit):
         if c.island_start[island + 1] - c.island_start[island] == 1:
@@ -349,13 +364,20 @@ def tree_newton_island(address, island, cap, unused):
             merit = apply_to_tree(t, d, c, src, y, island, first, last, number)
             done = 1
         else:
-            weigh_held(t, d, y, first, last)
+            if columns == 0:
+                weigh_held(t, d, y, first, last)
             best, vain, penalty = merit, 0, TREE_PENALTY
             while done < cap and vain < TREE_PATIENCE and merit > 1.0 and math.isfinite(merit):
                 gather(c, island, BEST_ROW)
                 while done < cap and vain < TREE_PATIENCE and merit > GOOD_MERIT and math.isfinite(merit):
-                    hold_tree(t, c, src, y, island, first, number, penalty)
-                    solve_held_tree(t, d, y, first, number, src.time_step)
+                    if columns > 0:
+                        release_touched(y, x, slot)
+                        hold_blocks(c, src, y, island, penalty)
+                        solve_touched(y, x, slot, columns)
+                    else:
+                        release_tree(t, y, first, number)
+                        hold_blocks(c, src, y, island, penalty)
+                        solve_held_tree(t, d, y, first, number, src.time_step)
                     follow_tree(c, src, y, island)
                     before = merit
                     merit = measure_rows(c, island, V_ROW)
@@ -365,10 +387,14 @@ def tree_newton_island(address, island, cap, unused):
                     if merit > CREEPING * before and merit * CREEPING < before and penalty < MAX_PENALTY:
                         penalty *= 10.0
                         vain = 0
+                        if columns > 0:  # in dense equations greater penalties cost more digits than in sweeps
+                            columns = 0
+                            weigh_held(t, d, y, first, last)
                 if not math.isfinite(merit):
                     put_back(c, island, BEST_ROW)
                 make_admissible(c, island)
                 merit = apply_to_tree(t, d, c, src, y, island, first, last, number)
-    for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
-        c.u[k] = c.u_free[k] + y.s[k]
+    if c.step[c.island_block[c.island_start[island]]] > 0.0:  # else nothing of the tree answers to its one block
+        for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
+            c.u[k] = c.u_free[k] + y.s[k]
     return done

@@ -22,6 +22,7 @@ from kido.kernels.chain_impulses import add_chain_forces, chain_compliances, cha
 from kido.kernels.inertia import apply_inertia
 from kido.kernels.operational_space import read_compliance
 from kido.kernels.regularized_tree import deactivate, hold_body, list_held
+from kido.kernels.touched_bodies import make_columns, place_columns, touch_body, touch_dof, untouch_tree
 from kido.math.so3 import cross
 from kido.solvers.body_newton import MAX_CONE_FRICTION
 from kido.solvers.problem import BOUNDED
@@ -31,49 +32,65 @@ from kido.solvers.rows import INDEX, inverse_compliance
 @kernel
 def begin_deferral(t, pr, src, possible):
     """Defer the trees that may be, `possible` being whether any is; blocks that were are forgotten."""
-    r, y = src.responses, src.regularized
+    r, y, x = src.responses, src.regularized, src.touched
     for b in range(src.num_described):
         pr.deferred[b] = 0
     src.num_described = 0
+    if not possible and src.deferring == 0:
+        return
+    src.deferring = 1 if possible else 0
     for k in range(t.tree_mobile.shape[0]):
         r.deferred[k] = 0
         if possible and r.deferrable[k] != 0 and r.apart[k] == 0 and t.tree_mobile[k] != 0:
             r.deferred[k] = 1
             y.number[k] = 0
+            untouch_tree(x, k)
             deactivate(t, y, t.tree_body[k], t.tree_body[k + 1])
 
 
 @kernel
-def note_contact(t, c, s, src, k, on_a, on_b):
+def note_contact(t, d, c, s, src, k, on_a, on_b):
     """Note where contact k acts; the trees of one that is more than wrenches on a single tree are deferred no more."""
     a, b = c.body_a[k], c.body_b[k]
     deferred = src.responses.deferred
     row = row_of(c, s, k)
     mu = c.friction[k] if row < 0 else max(s.friction[row], s.secondary_friction[row])
     alone = on_a != on_b and c.restitution[k] <= 0.0 and mu <= MAX_CONE_FRICTION
+    if alone:
+        body = a if on_a else b
+        tree_index = t.tree_of_body[body]
+        if deferred[tree_index] != 0:
+            hold_body(t, src.regularized, body, t.tree_body[tree_index])
+            x, y, z = c.point[k, 0] - d.p[body, 0], c.point[k, 1] - d.p[body, 1], c.point[k, 2] - d.p[body, 2]
+            touch_body(src.touched, tree_index, body, x, y, z)
+        return
     if on_a:
-        tree_index = t.tree_of_body[a]
-        if not alone:
-            deferred[tree_index] = 0
-        elif deferred[tree_index] != 0:
-            hold_body(t, src.regularized, a, t.tree_body[tree_index])
+        deferred[t.tree_of_body[a]] = 0
     if on_b:
-        tree_index = t.tree_of_body[b]
-        if not alone:
-            deferred[tree_index] = 0
-        elif deferred[tree_index] != 0:
-            hold_body(t, src.regularized, b, t.tree_body[tree_index])
+        deferred[t.tree_of_body[b]] = 0
+
+
+@kernel
+def note_coordinate(t, src, tree_index, k):
+    """Note that coordinate k of a deferred tree has rows."""
+    hold_body(t, src.regularized, t.body_of_dof[k], t.tree_body[tree_index])
+    touch_dof(src.touched, tree_index, k)
 
 
 @kernel
 def begin_description(t, d, src):
     """Compliances of the bodies and coordinates of deferred trees that blocks act on."""
     r, y = src.responses, src.regularized
+    if src.deferring == 0:
+        return
     for k in range(t.tree_mobile.shape[0]):
         if r.deferred[k] != 0:
             first = t.tree_body[k]
             number = list_held(t, y, first, t.tree_body[k + 1])
-            chain_compliances(t, d, y, first, number)
+            if place_columns(src.touched, k) > 0:
+                make_columns(t, d, y, src.touched, r.sweep, r.numbers, k)
+            else:
+                chain_compliances(t, d, y, first, number)
 
 
 @kernel
@@ -134,6 +151,8 @@ def describe_contact(pr, src, block):
 def end_description(t, d, pr, src):
     """Softness in the own compliances of deferred blocks, and their free velocities with bias."""
     r, y = src.responses, src.regularized
+    if src.deferring == 0:
+        return
     found = 0
     for k in range(t.tree_mobile.shape[0]):
         if r.deferred[k] != 0:

@@ -66,7 +66,7 @@ def convex_hull(points: np.ndarray, what: str = "mesh") -> Hull:
         raise ShapeError(f"{what}: {len(points)} distinct vertices; expected three within {LARGEST:g} m")
     centre = points.mean(axis=0)
     size = float(np.linalg.norm(np.ptp(points, axis=0)))
-    if 0.0 < size < SMALLEST:
+    if len(points) > 1 and size < SMALLEST:
         raise ShapeError(f"{what}: its size is {size:g} m; expected at least {SMALLEST:g} m")
     spread = np.linalg.svd(points - centre, full_matrices=len(points) < 3)
     thickness = np.ptp((points - centre) @ spread[2].T, axis=0)

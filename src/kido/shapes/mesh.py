@@ -12,6 +12,7 @@ from kido.errors import ShapeError
 from kido.shapes.hull import Hull, Solid, convex_hull, convex_pieces, second_moments
 from kido.shapes.shape import LARGEST
 
+_EMPTY = 1e-14  # a closed mesh of less volume, relative to its size cubed, bounds nothing
 COLLIDE_AS = ("hull", "box", "sphere", "triangles", "decomposition")
 
 
@@ -127,7 +128,7 @@ class Mesh(Solid):
         """Volume, centroid and second moment about it, per unit density."""
         if self.closed:
             found = second_moments(self.vertices, self.faces)
-            if found[0] > 0.0:
+            if found[0] > _EMPTY * float(np.linalg.norm(np.ptp(self.vertices, axis=0))) ** 3:
                 return found
         return second_moments(*self.hull)
 

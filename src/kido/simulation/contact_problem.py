@@ -13,6 +13,7 @@ from kido.constraints.tree_newton import tree_newton_island
 from kido.jit import Struct
 from kido.joints import ActuatorType, JointKind
 from kido.kernels.free_lanes import NOT_FREE
+from kido.kernels.touched_bodies import TOUCHED
 from kido.simulation.feature import Feature
 from kido.simulation.options import CHOICES, WORLD_SETTINGS, StepOptions, write_options
 from kido.solvers import body_newton_island, new_problem
@@ -30,6 +31,7 @@ class Stepped(Protocol):
     responses: Any
     surfaces: Any
     tree_newton: Any
+    touched: Any
     options: StepOptions
 
     @property
@@ -94,7 +96,8 @@ def place_inertias(engine: Stepped, problem: Any) -> None:
 def place_responses(engine: Stepped, problem: Any, row_origins: ROW_ORIGINS) -> None:
     """Tell assembly and solvers where responses of bodies lie."""
     row_origins.responses = problem.responses = engine.responses.container
-    row_origins.regularized = engine.tree_newton.regularized
+    engine.responses.container.deferred[:] = 0
+    row_origins.regularized, row_origins.touched = engine.tree_newton.regularized, engine.touched
 
 
 def first_room(tree: Struct) -> tuple[int, int]:
@@ -104,6 +107,15 @@ def first_room(tree: Struct) -> tuple[int, int]:
     responses = np.where(robots, (12 * bodies + dofs) * dofs, 0).sum()
     rows = np.where(robots, (3 * np.minimum(4 * bodies, 40) + dofs) * dofs, 0).sum()
     return int(min(responses, MAX_ROOM)), int(min(rows, MAX_ROOM))
+
+
+def touched_bodies(tree: Struct) -> TOUCHED:
+    """Room for the equations of what is touched, of each robot."""
+    robots = (np.diff(tree.tree_body) > 1) & (np.diff(tree.tree_dof) > 0)
+    made = TOUCHED(trees=max(len(robots), 1), bodies=max(len(tree.parent), 1), slots=max(int(robots.sum()), 1))
+    made.slot[:] = -1
+    made.slot[np.flatnonzero(robots)] = np.arange(robots.sum())
+    return made
 
 
 class Arrays(NamedTuple):

@@ -28,6 +28,7 @@ from kido.simulation.contact_problem import (
     new_arrays,
     place_inertias,
     place_responses,
+    touched_bodies,
 )
 from kido.simulation.contacts import ContactSet
 from kido.simulation.feature import Feature, overriding
@@ -115,6 +116,7 @@ class Engine:
         self.responses = Responses(self.tree, response_room, free=self.extra_dofs == 0)
         sizes = {"bodies": len(self.tree.parent), "dofs": dofs, "trees": len(self.tree.tree_mobile)}
         self.tree_newton = TREE_NEWTON(regularized=REGULARIZED(**{name: max(n, 1) for name, n in sizes.items()}))
+        self.touched = touched_bodies(self.tree)
         blocks = 64 + 2 * dofs
         self.row_origins: Any
         self.problem, self.row_origins = new_arrays(self, blocks, 3 * blocks, 4096 + row_room)

@@ -16,6 +16,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from kido.arrays import fixed
+from kido.attributes import FixedAttributes
 from kido.errors import StateError
 from kido.reprs import in_few_words
 from kido.simulation.owner import Owner
@@ -73,7 +75,7 @@ def first_difference(given: list[dict[str, Any]], present: list[dict[str, Any]])
     return ""
 
 
-class WorldSnapshot:
+class WorldSnapshot(FixedAttributes):
     """What `World.snapshot` took and `World.restore` puts back; nothing in it changes with the world, or at all.
 
     State, commands and external forces of all skeletons, states of their nodes and aspects, time and counts of steps,
@@ -109,8 +111,8 @@ class WorldSnapshot:
 
     @property
     def positions(self) -> np.ndarray:
-        """Positions of all coordinates, skeleton after skeleton (a copy)."""
-        return np.array(self._data["q"])
+        """Positions of all coordinates, skeleton after skeleton."""
+        return fixed(self._data["q"])
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write to a file (NumPy's .npz, whatever its name).

@@ -75,6 +75,7 @@ _PLACING = ("instance_node", "instance_geometry", "instance_controller")  # what
 _PRIMITIVES = ("triangles", "polylist", "polygons", "tristrips", "trifans")
 
 
+@np.errstate(all="ignore")  # what is not finite is refused with the mesh
 def read_dae(path: str, up_axis: str = "ignore", submesh: str | None = None) -> MeshData:
     """Triangles of a COLLADA file's scene in metres, or of its geometries of one name or id.
 
@@ -347,9 +348,10 @@ def _bound_materials(instance: Element) -> dict[str, str]:
 
 
 def _rotation(axis: np.ndarray, angle: float) -> np.ndarray:
-    length = float(np.linalg.norm(axis))
-    if length == 0.0:
+    largest = float(np.abs(axis).max())
+    if largest == 0.0:
         return np.eye(3)
-    x, y, z = axis / length
+    axis = axis / largest  # whose squares are numbers
+    x, y, z = axis / np.linalg.norm(axis)
     k = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return np.eye(3) + np.sin(angle) * k + (1.0 - np.cos(angle)) * (k @ k)

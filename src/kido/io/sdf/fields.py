@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -36,7 +37,7 @@ def find_pose(node: Node) -> tuple[np.ndarray, str]:
         return transform, relative_to
     if pose.choice("rotation_format", ("euler_rpy", "quat_xyzw"), "euler_rpy") == "quat_xyzw":
         values = pose.text_vector(7)
-        size = float(np.linalg.norm(values[3:]))
+        size = math.hypot(*values[3:])
         if not 1e-6 < size < 1e6:
             raise pose.error(f"the quaternion {values[3:].tolist()} of {node.describe()} is none of a rotation")
         transform[:3, :3] = scipy.spatial.transform.Rotation.from_quat(values[3:]).as_matrix()

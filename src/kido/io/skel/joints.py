@@ -234,7 +234,7 @@ def _local_index(node: Node, kind: _Type, owner: str) -> int:
             return 0
         raise node.error(f"<dof> of {owner} lacks the required attribute 'local_index'")
     text = node.required_attribute("local_index")
-    if not (text.isascii() and text.isdigit() and int(text) < kind.num_dofs):
+    if text not in map(str, range(kind.num_dofs)):
         choices = ", ".join(map(str, range(kind.num_dofs))) or "none: it has no degrees of freedom"
         raise node.error(f"the attribute 'local_index' of <dof> of {owner} is '{text}'; valid indices are {choices}")
     return int(text)

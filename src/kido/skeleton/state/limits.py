@@ -22,8 +22,11 @@ def outside(tree: Any, positions: NDArray[np.float64], dofs: Any) -> NDArray[np.
     return np.arange(len(positions))[dofs][beyond[dofs]]
 
 
-def outside_text(skeleton: Skeleton, q: NDArray[np.float64], found: NDArray[np.int64]) -> str:
-    """Says which positions are beyond their limits, and whether they seem to be degrees."""
+def outside_text(skeleton: Skeleton, tree: Any, q: NDArray[np.float64], chosen: Any) -> str:
+    """Says which of some positions are beyond their limits, and whether they seem to be degrees; "" if none is."""
+    found = outside(tree, q, chosen)
+    if not len(found):
+        return ""
     dofs = [skeleton.dofs[k] for k in found]
     kinds = [dof.joint.coordinate_kind(dof.index_in_joint) for dof in dofs]
     first, unit = dofs[0], " rad" if kinds[0] in _ANGLES else " m" if kinds[0] is CoordinateKind.LENGTH else ""

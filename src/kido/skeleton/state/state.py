@@ -123,10 +123,9 @@ class State(Places, StateView):
 
     def warn_of_limits(self, dofs: Any = None) -> None:
         """Warn a user who has set positions, of some coordinates or all, that are beyond limits."""
-        found = limits.outside(self.tree, self.data.q, slice(None) if dofs is None else dofs)
-        if len(found):
-            what = partial(limits.outside_text, self.skeleton, self.data.q, found)
-            warn_user("limits", what, ("kido.skeleton", "kido.jit.members"))
+        chosen = slice(None) if dofs is None else dofs
+        what = partial(limits.outside_text, self.skeleton, self.tree, self.data.q, chosen)
+        warn_user("limits", what, ("kido.skeleton", "kido.jit.members"))
 
     def read(self, field: str) -> Array:
         """A field of the data (a copy)."""
