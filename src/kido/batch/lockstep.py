@@ -6,18 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from kido.batch.lockstep_motion import gather_states, predict_together, scatter_motion
+from kido.batch.lockstep_motion import gather_states, predict_together, scatter_motion, scatter_rest
 from kido.batch.lockstep_newton import (
     KINDS,
     MAX_BODY_CONTACTS,
+    apply_together,
     clear_blocks,
+    clear_pulls,
     fill_blocks,
     keep_solutions,
+    keep_velocities,
     lay_out_blocks,
+    pull_together,
     solve_together,
 )
 from kido.batch.lockstep_step import predict_others
-from kido.batch.lockstep_struct import LANE_NUMBERS, LOCKSTEP, WIDE_MOTION, WIDE_PROBLEM
+from kido.batch.lockstep_struct import FEW, LANE_NUMBERS, LOCKSTEP, MAX_FEW_BODIES, MAX_FEW_DOFS, WIDE_FEW, WIDE_MOTION, WIDE_PROBLEM
 from kido.constraints.row_origins import ROW_ORIGINS
 from kido.jit import JIT_DISABLED, LANES, Struct
 from kido.kernels.regularized_tree import REGULARIZED
@@ -45,6 +49,10 @@ def why_alone(world: World) -> str:
     if w.feature_stage.any():
         active = ", ".join(type(f).__name__ for f in engine.features if f.is_active)
         return f"features have stages of their own in its steps: {active}"
+    if w.restitute.address != 0 or any(node.restitution > 0.0 for node in engine.nodes):
+        return "contacts rebound"
+    if engine.detector.container.sweep_step > 0.0:
+        return "shapes are swept along their motion"
     if w.solve.callback is not solve_stage or w.solve_problem.callback is not solve_problem or problem.chosen.address:
         return "its solver is not the default"
     if problem.tree_newton.address == 0 or not _robots(engine).any():
@@ -91,19 +99,28 @@ class Lockstep:
             setattr(problem, name, getattr(engine.problem, name))
         problem.small_rows = rows  # each world asks for itself
         origins = ROW_ORIGINS(samples=LANES, blocks=blocks, dofs=dofs)
-        regularized = REGULARIZED(samples=LANES, bodies=bodies, dofs=dofs, trees=trees)
+        regularized = REGULARIZED(
+            samples=LANES, bodies=max(bodies, MAX_FEW_BODIES), dofs=max(dofs, MAX_FEW_DOFS), trees=trees
+        )
         sizes = {name: 1 for f in WORLD.fields.values() for name in f.dims if isinstance(name, str)} | {"dofs": dofs}
         motion = WORLD(samples=LANES, **sizes)
         own = LANE_NUMBERS(samples=LANES)
-        x = LOCKSTEP(bodies=bodies, blocks=blocks, trees=trees, kinds=KINDS * dofs)
+        most_dofs = max(dofs, MAX_FEW_DOFS)
+        x = LOCKSTEP(
+            bodies=max(bodies, MAX_FEW_BODIES), dofs=most_dofs, blocks=blocks, trees=trees, kinds=KINDS * most_dofs
+        )
         x.data, x.motion, x.problem, x.origins, x.regularized, x.own = (
             self.data, motion, problem, origins, regularized, own,
         )  # fmt: skip
+        x.few = few = FEW(samples=LANES)
+        x.wide_few = _wide(WIDE_FEW, few)
         x.wide_motion = _wide(WIDE_MOTION, self.data, motion, problem, own)
-        x.wide_problem = _wide(WIDE_PROBLEM, problem, origins, regularized, own)
+        x.wide_problem = _wide(WIDE_PROBLEM, regularized, problem, origins, own)
         x.gather, x.predict, x.scatter = gather_states, predict_together, scatter_motion
         x.lay_out, x.clear, x.fill = lay_out_blocks, clear_blocks, fill_blocks
         x.solve, x.keep, x.predict_others = solve_together, keep_solutions, predict_others
+        x.clear_pulls, x.pull, x.apply = clear_pulls, pull_together, apply_together
+        x.keep_velocities, x.scatter_rest = keep_velocities, scatter_rest
         x.begin_islands, x.solve_one, x.end_islands = begin_islands, solve_one, end_islands
         self.container = x
 

@@ -49,23 +49,31 @@ def predict_together(address, tree_index, unused_1, unused_2):
 
 @kernel
 def scatter_body(m, d, i, j):
-    """What a stage of a step reads of body i, from lane j."""
+    """What a stage of every step reads of body i, from lane j."""
     for a in range(9):
         d.R[i, a] = m.R[i, LANES * a + j]
     for a in range(3):
         d.p[i, a] = m.p[i, LANES * a + j]
         d.l[i, a] = m.l[i, LANES * a + j]
-        d.mc[i, a] = m.mc[i, LANES * a + j]
+
+
+@kernel
+def scatter_dof(m, w, k, j):
+    """What a stage of every step reads of coordinate k, from lane j."""
+    d = w.data
+    pr = w.problem
+    d.q[k], d.u[k] = m.q[LANES * k + j], m.u[LANES * k + j]
+    w.start_u[k], w.command[k], w.target[k] = m.start_u[LANES * k + j], m.tau[LANES * k + j], m.target[LANES * k + j]
+    pr.u_free[k] = m.u_free[LANES * k + j]
+    d.Dinv[k] = m.Dinv[LANES * k + j]
     for a in range(6):
-        d.V[i, a] = m.V[i, LANES * a + j]
-        d.J[i, a] = m.J[i, LANES * a + j]
-    for a in range(21):
-        d.P[i, a] = m.P[i, LANES * a + j]
+        d.H[k, a] = m.H[k, LANES * a + j]
+        d.U[k, a] = m.U[k, LANES * a + j]
 
 
 @callback
 def scatter_motion(address, tree_index, unused_1, unused_2):
-    """What `predict_together` found to the worlds. Returns 0."""
+    """What `predict_together` found to the worlds, as far as every step needs it. Returns 0."""
     x = view(LOCKSTEP, address)
     t = x.tree
     m = x.wide_motion
@@ -79,15 +87,24 @@ def scatter_motion(address, tree_index, unused_1, unused_2):
     for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
         for j in range(LANES):
             if x.world[j] != 0:
-                w = view(WORLD, x.world[j])
-                d = w.data
-                d.q[k], d.u[k], d.udot[k] = m.q[LANES * k + j], m.u[LANES * k + j], m.udot[LANES * k + j]
-                w.start_u[k], w.command[k] = m.start_u[LANES * k + j], m.tau[LANES * k + j]
-                w.target[k] = m.target[LANES * k + j]
-                pr = w.problem
-                pr.u_free[k] = m.u_free[LANES * k + j]
-                d.Dinv[k] = m.Dinv[LANES * k + j]
-                for a in range(6):
-                    d.H[k, a] = m.H[k, LANES * a + j]
-                    d.U[k, a] = m.U[k, LANES * a + j]
+                scatter_dof(m, view(WORLD, x.world[j]), k, j)
+    return 0
+
+
+@callback
+def scatter_rest(address, tree_index, lane, unused_2):
+    """What `predict_together` found beside that, for a world that is solved by itself. Returns 0."""
+    x = view(LOCKSTEP, address)
+    t = x.tree
+    m = x.wide_motion
+    d = view(WORLD, x.world[lane]).data
+    for i in range(t.tree_body[tree_index], t.tree_body[tree_index + 1]):
+        for a in range(3):
+            d.mc[i, a] = m.mc[i, LANES * a + lane]
+        for a in range(6):
+            d.V[i, a], d.J[i, a] = m.V[i, LANES * a + lane], m.J[i, LANES * a + lane]
+        for a in range(21):
+            d.P[i, a] = m.P[i, LANES * a + lane]
+    for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
+        d.udot[k] = m.udot[LANES * k + lane]
     return 0

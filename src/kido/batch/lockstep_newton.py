@@ -9,7 +9,9 @@ world, from the warm start.
 
 from __future__ import annotations
 
-from kido.batch.lockstep_struct import LOCKSTEP
+import math
+
+from kido.batch.lockstep_struct import LOCKSTEP, MAX_FEW_BODIES, MAX_FEW_DOFS
 from kido.constraints.row_origins import FROM_CONTACT, FROM_FRICTION, FROM_LIMIT, FROM_SERVO
 from kido.constraints.tree_newton import (
     CREEPING,
@@ -22,10 +24,14 @@ from kido.constraints.tree_newton import (
     follow_tree,
     hold_blocks,
     make_admissible,
+    measure_velocities,
+    pull_blocks,
     tree_of_block,
 )
 from kido.jit import LANES, all_positive, callback, kernel, view, where_positive
+from kido.kernels.chain_impulses import apply_chain, clear_impulses
 from kido.kernels.regularized_tree import list_held, release_tree, solve_held_tree, weigh_held
+from kido.kernels.touched_laws import apply_touched, release_touched, solve_laws
 from kido.math.choices import any_positive, smaller
 from kido.simulation.world_struct import WORLD
 from kido.solvers.body_newton import MAX_PENALTY
@@ -36,6 +42,7 @@ from kido.solvers.problem import BOUNDED, CONTACT, CONVERGED
 from kido.solvers.rows import fastest_approach
 
 KINDS = 6  # of rows of a coordinate: lower limit, upper limit, friction, actuator, lower and upper velocity limit
+LEFT_BEHIND = math.inf  # merit of a lane that goes on by itself
 MAX_BODY_CONTACTS = 16  # of a body in lanes; a world with more is solved by itself
 
 
@@ -64,55 +71,88 @@ def island_of_tree(t, c, tree_index):
 
 
 @kernel
-def count_blocks(x, c, src, island, most):
-    """Contacts of each body into `count`; False if a body has too many."""
+def has_few(touched, tree_index):
+    """Whether equations of what is touched of a tree are dense ones, in lanes too."""
+    if touched.number[tree_index] == 0:
+        return False
+    slot = touched.slot[tree_index]
+    return touched.num_bodies[slot] <= MAX_FEW_BODIES and touched.num_dofs[slot] <= MAX_FEW_DOFS
+
+
+@kernel
+def list_places(x, t, touched, tree_index):
+    """Where bodies and coordinates of a tree go in lanes: by themselves, or in the order in which they are touched."""
+    body_place, dof_place = x.body_place, x.dof_place
+    if x.dense == 0:
+        for i in range(t.tree_body[tree_index], t.tree_body[tree_index + 1]):
+            body_place[i] = i
+        for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
+            dof_place[k] = k
+        return
+    slot = touched.slot[tree_index]
+    for n in range(touched.num_bodies[slot]):
+        body_place[touched.body[slot, n]] = n
+    for n in range(touched.num_dofs[slot]):
+        dof_place[touched.dof[slot, n]] = n
+
+
+@kernel
+def count_contacts(x, c, src, island, bodies):
+    """Contacts of each body of an island into `count`. Returns the most of a body."""
+    for i in range(bodies):
+        x.count[i] = 0
+    most = 0
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
         if c.kind[b] == CONTACT:
-            x.count[src.body[b]] += 1
-            if x.count[src.body[b]] > most:
-                return False
-    return True
+            i = x.body_place[src.body[b]]
+            x.count[i] += 1
+            most = max(most, x.count[i])
+    return most
 
 
 @callback
 def lay_out_blocks(address, tree_index, unused_1, unused_2):
-    """Choose the blocks of a robot in lanes, so that each of every world has one. Returns their number."""
+    """Choose the blocks of a robot in lanes, so that each of every world has one. Returns how many worlds take part."""
     x = view(LOCKSTEP, address)
     t = x.tree
     c = x.problem
     src = x.origins
-    first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
-    begin, end = t.tree_dof[tree_index], t.tree_dof[tree_index + 1]
-    for i in range(first, last):
+    few = x.few
+    bodies, dofs = (MAX_FEW_BODIES, MAX_FEW_DOFS) if x.dense != 0 else (t.parent.shape[0], t.body_of_dof.shape[0])
+    for i in range(bodies):
         x.first_block[i] = 0  # the most contacts of a lane, at first
-    for k in range(KINDS * begin, KINDS * end):
+    for k in range(KINDS * dofs):
         x.place[k] = -1
-    found = 0
+    found = few.num_bodies[0] = few.num_dofs[0] = 0
     for j in range(LANES):
         x.island[j] = -1
         if x.world[j] == 0:
             continue
         w = view(WORLD, x.world[j])
         problem = w.problem
-        island = island_of_tree(t, problem, tree_index)
-        if island < 0:
-            continue
         origins = w.row_origins
-        for i in range(first, last):
-            x.count[i] = 0
-        if not count_blocks(x, problem, origins, island, MAX_BODY_CONTACTS):
+        touched = origins.touched
+        island = island_of_tree(t, problem, tree_index)
+        if island < 0 or has_few(touched, tree_index) != (x.dense != 0):
+            continue
+        list_places(x, t, touched, tree_index)
+        if count_contacts(x, problem, origins, island, bodies) > MAX_BODY_CONTACTS:
             continue
         x.island[j] = island
         found += 1
-        for i in range(first, last):
+        for i in range(bodies):
             x.first_block[i] = max(x.first_block[i], x.count[i])
         for e in range(problem.island_start[island], problem.island_start[island + 1]):
             b = problem.island_block[e]
             if problem.kind[b] == BOUNDED:
-                x.place[KINDS * origins.index[b] + kind_of_row(origins, b)] = 0
+                x.place[KINDS * x.dof_place[origins.index[b]] + kind_of_row(origins, b)] = 0
+        if x.dense != 0:
+            slot = touched.slot[tree_index]
+            few.num_bodies[0] = max(few.num_bodies[0], touched.num_bodies[slot])
+            few.num_dofs[0] = max(few.num_dofs[0], touched.num_dofs[slot])
     block = row = 0
-    for i in range(first, last):
+    for i in range(bodies):
         number = x.first_block[i]
         x.first_block[i] = block
         for _ in range(number):
@@ -120,7 +160,7 @@ def lay_out_blocks(address, tree_index, unused_1, unused_2):
             src.origin[block], src.body[block] = FROM_CONTACT, i
             block += 1
             row += 3
-    for k in range(KINDS * begin, KINDS * end):
+    for k in range(KINDS * dofs):
         if x.place[k] == 0:
             x.place[k] = block
             c.kind[block], c.row[block] = BOUNDED, row
@@ -135,7 +175,19 @@ def lay_out_blocks(address, tree_index, unused_1, unused_2):
     c.island_row[0], c.island_row[1] = 0, row
     c.num_blocks = block
     x.num_blocks = block
+    for n in range(few.num_bodies[0]):
+        few.body[0, n], few.contacts[n], few.place[n] = n, 6, 6 * n
+    for n in range(few.num_dofs[0]):
+        few.dof[0, n] = n
+    for n in range(columns_of(few)):
+        few.held[0, n] = n
     return found
+
+
+@kernel
+def columns_of(few):
+    """Columns of what is touched, of all lanes."""
+    return 6 * few.num_bodies[0] + few.num_dofs[0]
 
 
 @callback
@@ -154,12 +206,37 @@ def clear_blocks(address, unused_1, unused_2, unused_3):
             for a in range(18):
                 src.wrench[b, a] = 0.0
     c.island_approach[0] = 0.0
+    few = x.few
+    columns = columns_of(few)
+    for r in range(columns):
+        for s in range(columns):
+            few.Omega[0, r, s] = 0.0
     return 0
+
+
+@kernel
+def fill_matrix(x, touched, tree_index, j):
+    """Omega of a world into lane j."""
+    slot = touched.slot[tree_index]
+    Omega, wide = touched.Omega, x.wide_few.Omega
+    columns, dofs = touched.number[tree_index], touched.num_dofs[slot]
+    at = x.column
+    for n in range(touched.num_bodies[slot]):
+        body = touched.body[slot, n]
+        length = 3 if touched.contacts[body] == 1 else 6
+        for r in range(length):
+            at[touched.place[body] + r] = 6 * n + 6 - length + r
+    bodies = x.few.num_bodies
+    for n in range(dofs):
+        at[columns - dofs + n] = 6 * bodies[0] + n
+    for r in range(columns):
+        for s in range(columns):
+            wide[0, at[r], LANES * at[s] + j] = Omega[slot, r, s]
 
 
 @callback
 def fill_blocks(address, tree_index, unused_1, unused_2):
-    """The blocks of all worlds into their lanes. Returns 0."""
+    """The blocks of all worlds that take part into their lanes. Returns 0."""
     x = view(LOCKSTEP, address)
     t = x.tree
     p = x.wide_problem
@@ -171,18 +248,21 @@ def fill_blocks(address, tree_index, unused_1, unused_2):
         w = view(WORLD, x.world[j])
         c = w.problem
         src = w.row_origins
-        for i in range(t.tree_body[tree_index], t.tree_body[tree_index + 1]):
-            x.count[i] = 0
+        list_places(x, t, src.touched, tree_index)
+        for e in range(c.island_start[island], c.island_start[island + 1]):
+            b = c.island_block[e]
+            if c.kind[b] == CONTACT:
+                x.count[x.body_place[src.body[b]]] = 0
         p.island_approach[j] = fastest_approach(c, island)
         for e in range(c.island_start[island], c.island_start[island + 1]):
             b = c.island_block[e]
             row, number = c.row[b], 1
             if c.kind[b] == BOUNDED:
-                k = x.place[KINDS * src.index[b] + kind_of_row(src, b)]
+                k = x.place[KINDS * x.dof_place[src.index[b]] + kind_of_row(src, b)]
                 p.sign[LANES * k + j] = src.sign[b]
                 p.lower[LANES * k + j], p.upper[LANES * k + j] = c.lower[b], c.upper[b]
             else:
-                body = src.body[b]
+                body = x.body_place[src.body[b]]
                 k = x.first_block[body] + x.count[body]
                 x.count[body] += 1
                 number = 3
@@ -196,6 +276,8 @@ def fill_blocks(address, tree_index, unused_1, unused_2):
                 p.impulse[LANES * (at + r) + j] = c.impulse[row + r]
                 p.free[LANES * (at + r) + j] = c.free[row + r]
                 p.compliance[LANES * (at + r) + j] = c.compliance[row + r]
+        if x.dense != 0:
+            fill_matrix(x, src.touched, tree_index, j)
     return 0
 
 
@@ -228,17 +310,28 @@ def both(a, b):
 
 
 @kernel
-def tree_newton(t, d, c, src, y, tree_index, h):
+def measure_few(c, src, y, few, columns):
+    """`apply_to_few` in lanes."""
+    release_touched(y, few, 0)
+    pull_blocks(c, src, y, 0)
+    apply_touched(y, few, 0, columns)
+    return measure_velocities(c, src, y, 0)
+
+
+@kernel
+def newton(t, d, c, src, y, few, dense, tree_index, h):
     """Newton's method on the blocks in lanes. Returns the merit and the iterations of each lane."""
     first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
-    for i in range(first, last):
-        y.held[i] = 1
-    number = list_held(t, y, first, last)
+    number = y.number[tree_index]
+    columns = columns_of(few)
     make_admissible(c, 0)
-    merit = apply_to_tree(t, d, c, src, y, 0, first, last, number)
+    if dense:
+        merit = measure_few(c, src, y, few, columns)
+    else:
+        merit = apply_to_tree(t, d, c, src, y, 0, first, last, number)
     done = 0.0 * merit
     vain, penalty, best = done, done + TREE_PENALTY, merit
-    weighed = False
+    weighed = dense
     outer = where_positive(merit - 1.0, 1.0, -1.0) + done
     while any_positive(outer):
         if not weighed:
@@ -247,9 +340,14 @@ def tree_newton(t, d, c, src, y, tree_index, h):
         inner = both(outer, merit - GOOD_MERIT)
         while any_positive(inner):
             note_rows(c)
-            release_tree(t, y, first, number)
-            hold_blocks(c, src, y, 0, penalty)
-            solve_held_tree(t, d, y, first, number, h)
+            if dense:
+                release_touched(y, few, 0)
+                hold_blocks(c, src, y, 0, penalty)
+                solve_laws(y, few, 0, columns, columns)
+            else:
+                release_tree(t, y, first, number)
+                hold_blocks(c, src, y, 0, penalty)
+                solve_held_tree(t, d, y, first, number, h)
             follow_tree(c, src, y, 0)
             keep_rows(c, inner)
             before = merit
@@ -260,38 +358,56 @@ def tree_newton(t, d, c, src, y, tree_index, h):
             creeps = both(both(merit - CREEPING * before, before - CREEPING * merit), both(MAX_PENALTY - penalty, inner))
             penalty = where_positive(creeps, 10.0 * penalty, penalty)
             vain = where_positive(creeps, 0.0, vain)
+            if dense:  # greater penalties are for sweeps, which the world goes on with
+                merit = where_positive(creeps, LEFT_BEHIND, merit)
+                inner = both(inner, 0.0 - creeps)
+                outer = both(outer, 0.0 - creeps)
             inner = both(inner, both(merit - GOOD_MERIT, both(TREE_STEPS - done, TREE_PATIENCE - vain)))
         note_rows(c)
         make_admissible(c, 0)
         keep_rows(c, outer)
-        merit = where_positive(outer, apply_to_tree(t, d, c, src, y, 0, first, last, number), merit)
+        if dense:
+            measured = measure_few(c, src, y, few, columns)
+        else:
+            measured = apply_to_tree(t, d, c, src, y, 0, first, last, number)
+        merit = where_positive(outer, measured, merit)
         outer = both(outer, both(merit - 1.0, both(TREE_STEPS - done, TREE_PATIENCE - vain)))
     return merit, done
 
 
 @callback
 def solve_together(address, tree_index, unused_1, unused_2):
-    """`tree_newton` of a robot in lanes; `merit` and `taken` of each lane are what it returns."""
+    """`newton` for a robot in lanes; `merit` and `taken` of each lane are what it returns."""
     x = view(LOCKSTEP, address)
-    merit, taken = tree_newton(x.tree, x.data, x.problem, x.origins, x.regularized, tree_index, x.time_step)
+    t = x.tree
+    y = x.regularized
     own = x.own
+    dense = x.dense != 0
+    if not dense:
+        hold_all(t, y, tree_index)
+    merit, taken = newton(t, x.data, x.problem, x.origins, y, x.few, dense, tree_index, x.time_step)
     own.merit[0], own.taken[0] = merit, taken
     return 0
 
 
+@kernel
+def hold_all(t, y, tree_index):
+    """All bodies of a tree take part."""
+    first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+    for i in range(first, last):
+        y.held[i] = 1
+    list_held(t, y, first, last)
+
+
 @callback
 def keep_solutions(address, tree_index, unused_1, unused_2):
-    """Impulses and velocities of lanes that are solved to their worlds; `island` of others is -1 then. Returns 0."""
+    """Impulses of lanes that are solved to their worlds, whose islands are `kept`. Returns 0."""
     x = view(LOCKSTEP, address)
-    t = x.tree
     p = x.wide_problem
     rows = x.problem.row
     for j in range(LANES):
         island = x.island[j]
-        if island < 0:
-            continue
-        if not p.merit[j] <= 1.0:
-            x.island[j] = -1
+        if island < 0 or not p.merit[j] <= 1.0:
             continue
         w = view(WORLD, x.world[j])
         c = w.problem
@@ -301,10 +417,69 @@ def keep_solutions(address, tree_index, unused_1, unused_2):
                 at, row = rows[k], c.row[b]
                 for r in range(1 if c.kind[b] == BOUNDED else 3):
                     c.impulse[row + r] = p.impulse[LANES * (at + r) + j]
-        for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
-            c.u[k] = c.u_free[k] + p.s[LANES * k + j]
         c.island_approach[island], c.island_residual[island] = p.island_approach[j], p.island_residual[j]
         c.island_speed[island], c.island_power[island] = p.island_speed[j], p.island_power[j]
         c.island_status[island] = CONVERGED
         c.island_iterations[island] = int(p.taken[j])
+        x.kept[j] = island
+    return 0
+
+
+@callback
+def clear_pulls(address, tree_index, unused_1, unused_2):
+    """No impulses on a robot in lanes. Returns 0."""
+    x = view(LOCKSTEP, address)
+    t = x.tree
+    y = x.regularized
+    hold_all(t, y, tree_index)
+    clear_impulses(t, y, t.tree_body[tree_index], y.number[tree_index])
+    return 0
+
+
+@callback
+def pull_together(address, tree_index, unused_1, unused_2):
+    """Impulses of islands that are `kept` on bodies and coordinates of a robot in lanes. Returns 0."""
+    x = view(LOCKSTEP, address)
+    p = x.wide_problem
+    for j in range(LANES):
+        island = x.kept[j]
+        if island < 0:
+            continue
+        w = view(WORLD, x.world[j])
+        c = w.problem
+        src = w.row_origins
+        v = src.wrench
+        for e in range(c.island_start[island], c.island_start[island + 1]):
+            b = c.island_block[e]
+            i = c.row[b]
+            if c.kind[b] == BOUNDED:
+                p.joint_pull[LANES * src.index[b] + j] += src.sign[b] * c.impulse[i]
+            else:
+                p0, p1, p2 = c.impulse[i], c.impulse[i + 1], c.impulse[i + 2]
+                for a in range(6):
+                    p.pull[src.body[b], LANES * a + j] += v[b, a] * p0 + v[b, 6 + a] * p1 + v[b, 12 + a] * p2
+    return 0
+
+
+@callback
+def apply_together(address, tree_index, unused_1, unused_2):
+    """What these impulses do to the robot. Returns 0."""
+    x = view(LOCKSTEP, address)
+    t = x.tree
+    y = x.regularized
+    apply_chain(t, x.data, y, t.tree_body[tree_index], t.tree_body[tree_index + 1], y.number[tree_index])
+    return 0
+
+
+@callback
+def keep_velocities(address, tree_index, unused_1, unused_2):
+    """Velocities of robots whose islands are `kept` to their worlds. Returns 0."""
+    x = view(LOCKSTEP, address)
+    t = x.tree
+    p = x.wide_problem
+    for j in range(LANES):
+        if x.kept[j] >= 0:
+            c = view(WORLD, x.world[j]).problem
+            for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
+                c.u[k] = c.u_free[k] + p.s[LANES * k + j]
     return 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 from kido.batch.lockstep_struct import LOCKSTEP
 from kido.batch.rollout_worker import keep_record, place_commands
 from kido.jit import LANES, callback, entry, kernel, view
+from kido.simulation.integrate import return_impulses
 from kido.simulation.predict import predict_trees, worse
 from kido.simulation.step import AT_ASSEMBLE, AT_DETECT, AT_INTEGRATE, AT_PREDICT, AT_SOLVE, NOWHERE, not_finite
 from kido.simulation.world_struct import WORLD
@@ -72,35 +73,62 @@ def describe_all(x):
 
 
 @kernel
+def solve_robot(x, tree_index):
+    """The islands of a robot in lanes: of worlds where few bodies are touched, then of the others."""
+    for j in range(LANES):
+        x.kept[j] = -1
+    for dense in range(1, -1, -1):
+        x.dense = dense
+        if x.lay_out(x, tree_index) > 0:
+            x.clear(x)
+            x.fill(x, tree_index)
+            x.solve(x, tree_index)
+            x.keep(x, tree_index)
+    found = 0
+    for j in range(LANES):
+        if x.kept[j] >= 0:
+            x.done[j, x.solved[j]] = x.kept[j]
+            x.solved[j] += 1
+            found += 1
+    if found > 0:
+        x.clear_pulls(x, tree_index)
+        x.pull(x, tree_index)
+        x.apply(x, tree_index)
+        x.keep_velocities(x, tree_index)
+
+
+@kernel
+def solve_rest(x, j):
+    """Islands of the world in lane j that lanes have not solved."""
+    w = view(WORLD, x.world[j])
+    problem = w.problem
+    if x.solved[j] < problem.num_islands:
+        for tree_index in range(x.robot.shape[0]):
+            if x.robot[tree_index] != 0:
+                x.scatter_rest(x, tree_index, j)
+    for island in range(problem.num_islands):
+        left = True
+        for n in range(x.solved[j]):
+            left = left and x.done[j, n] != island
+        if left:
+            x.solve_one(problem, island)
+    x.end_islands(problem)
+
+
+@kernel
 def solve_all(x):
     """Impulses of all worlds: islands of robots in lanes, then what is left of each world."""
-    robots = x.robot
     for j in range(LANES):
         if x.world[j] != 0:
             w = view(WORLD, x.world[j])
             x.begin_islands(w.problem)
             x.solved[j] = 0
-    for tree_index in range(robots.shape[0]):
-        if robots[tree_index] != 0 and x.lay_out(x, tree_index) > 0:
-            x.clear(x)
-            x.fill(x, tree_index)
-            x.solve(x, tree_index)
-            x.keep(x, tree_index)
-            for j in range(LANES):
-                if x.island[j] >= 0:
-                    x.done[j, x.solved[j]] = x.island[j]
-                    x.solved[j] += 1
+    for tree_index in range(x.robot.shape[0]):
+        if x.robot[tree_index] != 0:
+            solve_robot(x, tree_index)
     for j in range(LANES):
         if x.world[j] != 0:
-            w = view(WORLD, x.world[j])
-            problem = w.problem
-            for island in range(problem.num_islands):
-                left = True
-                for n in range(x.solved[j]):
-                    left = left and x.done[j, n] != island
-                if left:
-                    x.solve_one(problem, island)
-            x.end_islands(problem)
+            solve_rest(x, j)
 
 
 @kernel
@@ -109,9 +137,10 @@ def end_all(x):
     for j in range(LANES):
         if x.world[j] != 0 and x.at[j] == AT_SOLVE:
             w = view(WORLD, x.world[j])
-            w.restitute(w.problem)
             w.project_positions(w.problem, w)
-            w.integrate(w)
+            return_impulses(w.collision, w.problem, w.row_origins)
+            w.integrate_share(w, 0, w.tree.tree_mobile.shape[0], 0)
+            w.steps += 1
             x.at[j] = ENDED
             status = not_finite(w.data)
             if status != 0:

@@ -56,6 +56,8 @@ class WIDE_PROBLEM(Struct):
     island_speed = floats("block_lanes")
     island_power = floats("block_lanes")
     s = floats("dofs")
+    pull = floats("bodies", "six")
+    joint_pull = floats("dofs")
     merit = floats("lanes")
     taken = floats("lanes", doc="iterations")
 
@@ -68,6 +70,35 @@ class LANE_NUMBERS(Struct):
     taken = floats(1)
 
 
+MAX_FEW_BODIES, MAX_FEW_DOFS = 4, 24  # touched, for dense equations in lanes
+FEW_COLUMNS = 6 * MAX_FEW_BODIES + MAX_FEW_DOFS
+
+
+class FEW(Struct):
+    """Fields of TOUCHED for one robot in lanes, where the first, second, ... body that each world touches go together.
+
+    Each has six columns; of one that is touched at one point, those of moments are zero.
+    """
+
+    num_bodies = integers(1)
+    num_dofs = integers(1)
+    body = integers(1, MAX_FEW_BODIES)
+    dof = integers(1, MAX_FEW_DOFS)
+    contacts = integers(MAX_FEW_BODIES)
+    place = integers(MAX_FEW_BODIES)
+    Omega = floats(1, FEW_COLUMNS, FEW_COLUMNS)
+    A = floats(1, FEW_COLUMNS, FEW_COLUMNS)
+    F = floats(1, FEW_COLUMNS)
+    V = floats(1, FEW_COLUMNS)
+    held = integers(1, FEW_COLUMNS)
+
+
+class WIDE_FEW(Struct):
+    """FEW in lanes as numbers."""
+
+    Omega = floats("slots", "rows", "columns")
+
+
 class LOCKSTEP(Struct):
     tree = reference(TREE, doc="the forest of each of the worlds")
     data = reference(DATA, lanes=True)
@@ -78,6 +109,8 @@ class LOCKSTEP(Struct):
     own = reference(LANE_NUMBERS, lanes=True)
     wide_motion = reference(WIDE_MOTION)
     wide_problem = reference(WIDE_PROBLEM)
+    few = reference(FEW, lanes=True)
+    wide_few = reference(WIDE_FEW)
     time_step = number("s")
     world = integers(LANES, doc="addresses of the worlds; 0: none in this lane")
     phase = integer(doc="which part of the step comes next")
@@ -85,14 +118,19 @@ class LOCKSTEP(Struct):
     failed = integers(LANES, doc="1 + a coordinate of a robot without inertia; 0: none")
     sample = integers(LANES, doc="number of each world's sample")
     robot = integers("trees", doc="1: the tree goes by lanes")
-    island = integers(LANES, doc="island of the robot in each world's problem; -1: it is solved by itself")
+    dense = integer(doc="1: worlds are taken that touch few bodies, 0: others")
+    island = integers(LANES, doc="island of the robot in each world's problem; -1: the lane takes no part")
+    kept = integers(LANES, doc="island of the robot that lanes have solved; -1: none")
     solved = integers(LANES, doc="islands of each world that lanes have solved")
     done = integers(LANES, "trees", doc="those islands")
     num_blocks = integer()
     source = integers("blocks", LANES, doc="block of the world's problem; -1: there is none in this lane")
-    count = integers("bodies", doc="work: contacts of each body")
-    first_block = integers("bodies", doc="work: first block of each body")
-    place = integers("kinds", doc="work: block of each kind of row of each coordinate; -1: none")
+    count = integers("bodies", doc="work: contacts of each place of a body")
+    first_block = integers("bodies", doc="work: first block of each place of a body")
+    body_place = integers("bodies", doc="work: place of each body in lanes")
+    dof_place = integers("dofs", doc="work: place of each coordinate in lanes")
+    place = integers("kinds", doc="work: block of each kind of row of each place of a coordinate; -1: none")
+    column = integers(FEW_COLUMNS, doc="work: column in lanes of each column of a world")
     gather = stage(doc="states of worlds to lanes: (lockstep)")
     predict = stage(doc="`predict_joints` of a robot in lanes: (lockstep, tree)")
     scatter = stage(doc="what it found to the worlds: (lockstep, tree)")
@@ -100,7 +138,12 @@ class LOCKSTEP(Struct):
     clear = stage(doc="no block in any lane: (lockstep)")
     fill = stage(doc="blocks of worlds to lanes: (lockstep, tree)")
     solve = stage(doc="Newton's method along the tree in lanes: (lockstep, tree)")
-    keep = stage(doc="solutions to the worlds: (lockstep, tree)")
+    keep = stage(doc="impulses to the worlds, and what they pull at: (lockstep, tree)")
+    clear_pulls = stage(doc="no impulses on a robot: (lockstep, tree)")
+    pull = stage(doc="those of solved islands: (lockstep, tree)")
+    apply = stage(doc="what impulses do to a robot in lanes: (lockstep, tree)")
+    keep_velocities = stage(doc="that to the worlds: (lockstep, tree)")
+    scatter_rest = stage(doc="what lanes alone have needed of a robot to a world: (lockstep, tree, lane)")
     predict_others = stage(doc="`predict_trees` of what is no robot: (world, tree)")
     begin_islands = stage(doc="kido.solvers.default")
     solve_one = stage(doc="kido.solvers.default")

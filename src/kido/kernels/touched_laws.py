@@ -171,9 +171,14 @@ def react(y, x, slot, columns, held):
 @kernel
 def solve_touched(y, x, slot, columns):
     """V of the bodies and s of the coordinates that are touched, under their laws."""
+    solve_laws(y, x, slot, columns, list_held_columns(y, x, slot, columns))
+
+
+@kernel
+def solve_laws(y, x, slot, columns, held):
+    """`solve_touched` with those columns listed that laws may hold; in lanes too."""
     gather_impulses(y, x, slot, columns)
     multiply(x, slot, columns)
-    held = list_held_columns(y, x, slot, columns)
     if held > 0:
         fill_held(y, x, slot, columns, held)
         for r in range(held):
