@@ -31,7 +31,7 @@ from kido.constraints.tree_newton import (
 from kido.jit import LANES, all_positive, callback, kernel, view, where_positive
 from kido.kernels.chain_impulses import apply_chain, clear_impulses
 from kido.kernels.regularized_tree import list_held, release_tree, solve_held_tree, weigh_held
-from kido.kernels.touched_laws import apply_touched, release_touched, solve_laws
+from kido.kernels.touched_laws import apply_touched, release_touched, solve_touched
 from kido.math.choices import any_positive, smaller
 from kido.simulation.world_struct import WORLD
 from kido.solvers.body_newton import MAX_PENALTY
@@ -179,8 +179,6 @@ def lay_out_blocks(address, tree_index, unused_1, unused_2):
         few.body[0, n], few.contacts[n], few.place[n] = n, 6, 6 * n
     for n in range(few.num_dofs[0]):
         few.dof[0, n] = n
-    for n in range(columns_of(few)):
-        few.held[0, n] = n
     return found
 
 
@@ -343,7 +341,7 @@ def newton(t, d, c, src, y, few, dense, tree_index, h):
             if dense:
                 release_touched(y, few, 0)
                 hold_blocks(c, src, y, 0, penalty)
-                solve_laws(y, few, 0, columns, columns)
+                solve_touched(y, few, 0, columns)
             else:
                 release_tree(t, y, first, number)
                 hold_blocks(c, src, y, 0, penalty)

@@ -11,6 +11,7 @@ Columns that no law holds, G = 0, are no unknowns. The velocity of a body that i
 from __future__ import annotations
 
 from kido.jit import kernel
+from kido.math.choices import any_positive
 
 
 @kernel
@@ -76,17 +77,17 @@ def multiply(x, slot, columns):
 
 @kernel
 def list_held_columns(y, x, slot, columns):
-    """List the columns of bodies and coordinates that have a gain. Returns their number."""
+    """List the columns of bodies and coordinates that have a gain, in a lane if there are. Returns their number."""
     held = 0
     for n in range(x.num_bodies[slot]):
         body = x.body[slot, n]
-        if y.gain[body, 21] + y.gain[body, 28] + y.gain[body, 35] != 0.0:  # forces: no law holds moments alone
+        if any_positive(y.gain[body, 21] + y.gain[body, 28] + y.gain[body, 35]):  # no law holds moments alone
             for j in range(x.place[body], x.place[body] + (3 if x.contacts[body] == 1 else 6)):
                 x.held[slot, held] = j
                 held += 1
     begin = columns - x.num_dofs[slot]
     for n in range(x.num_dofs[slot]):
-        if y.joint_gain[x.dof[slot, n]] != 0.0:
+        if any_positive(y.joint_gain[x.dof[slot, n]]):
             x.held[slot, held] = begin + n
             held += 1
     return held
@@ -171,14 +172,9 @@ def react(y, x, slot, columns, held):
 @kernel
 def solve_touched(y, x, slot, columns):
     """V of the bodies and s of the coordinates that are touched, under their laws."""
-    solve_laws(y, x, slot, columns, list_held_columns(y, x, slot, columns))
-
-
-@kernel
-def solve_laws(y, x, slot, columns, held):
-    """`solve_touched` with those columns listed that laws may hold; in lanes too."""
     gather_impulses(y, x, slot, columns)
     multiply(x, slot, columns)
+    held = list_held_columns(y, x, slot, columns)
     if held > 0:
         fill_held(y, x, slot, columns, held)
         for r in range(held):
