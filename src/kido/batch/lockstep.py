@@ -23,6 +23,7 @@ from kido.batch.lockstep_newton import (
 from kido.batch.lockstep_step import predict_others
 from kido.batch.lockstep_struct import FEW, LANE_NUMBERS, LOCKSTEP, MAX_FEW_BODIES, MAX_FEW_DOFS, WIDE_FEW, WIDE_MOTION, WIDE_PROBLEM
 from kido.constraints.row_origins import ROW_ORIGINS
+from kido.integrators import MoreauMidpoint
 from kido.jit import JIT_DISABLED, LANES, Struct
 from kido.kernels.regularized_tree import REGULARIZED
 from kido.simulation import World
@@ -40,10 +41,12 @@ def why_alone(world: World) -> str:
     w, problem = engine.world, engine.problem
     if JIT_DISABLED:
         return "kernels run as plain Python"
+    if type(world.integrator) is not MoreauMidpoint:
+        return f"its integrator is {world.integrator!r}, not MoreauMidpoint()"
+    if w.predict.callback is not predict_stage:
+        return "it has soft bodies"
     if not engine.is_compiled or engine.calls_users:
         return "its steps call functions of users or of other libraries"
-    if w.predict.callback is not predict_stage:
-        return "its integrator is not MoreauMidpoint, or it has soft bodies"
     if w.loops.address != 0:
         return "it has loops or constraints between bodies"
     if w.feature_stage.any():
@@ -135,3 +138,7 @@ class Lockstep:
         x.world[:] = 0
         for lane, sample in enumerate(samples):
             x.world[lane], x.sample[lane] = self.worlds[lane].engine.world.address, sample
+
+    def leave(self, lane: int) -> None:
+        """The world in a lane takes no part any more."""
+        self.container.world[lane] = 0

@@ -121,7 +121,7 @@ def run_sample(
     return done, -1, 0
 
 
-_TOGETHER = 100  # steps that compiled code does before it looks whether the run was stopped
+TOGETHER = 100  # steps that compiled code does before it looks whether the run was stopped
 
 
 class Job:
@@ -194,6 +194,13 @@ class Job:
         return None
 
 
+def last_error(engine: Any, done: int) -> str | None:
+    """What is wrong with the state that a sample ended in after some steps."""
+    if np.isfinite(engine.data.q).all() and np.isfinite(engine.data.u).all():
+        return None
+    return f"the motion became NaN or infinite in the last of {done} steps"
+
+
 class Worker:
     """A world and what it is set back to before each sample.
 
@@ -262,7 +269,7 @@ class Worker:
         try:
             while done < job.total and not job.stopped:
                 if compiled:
-                    end = min(done + _TOGETHER, job.total)
+                    end = min(done + TOGETHER, job.total)
                     done, stage, status = run_sample(
                         *(engine.world.address, job.dofs, self.commands, job.q, job.u, *self.sensors),
                         *(sample, done, end, job.hold, job.every, go),
@@ -278,6 +285,4 @@ class Worker:
                         record_state(engine.world.address, job.dofs, job.q, job.u, *self.sensors, *place)
         except KidoError as error:
             return done, str(error)
-        if not (np.isfinite(engine.data.q).all() and np.isfinite(engine.data.u).all()):
-            return done, f"the motion became NaN or infinite in the last of {done} steps"
-        return done, None
+        return done, last_error(engine, done)
