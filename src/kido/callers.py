@@ -10,6 +10,8 @@ from typing import Any
 
 from kido.errors import KidoWarning
 
+# Whether a user's call may come through a module of KIDO's, by the address of its names, which is never freed.
+_PASSED: dict[tuple[str, ...], dict[int, bool]] = {}
 _WARNED: dict[tuple[str, str, int], Any] = {}  # the list of filters of that time, by what for and place
 
 
@@ -36,12 +38,17 @@ def warn_user(about: str, text: Callable[[], str], through: tuple[str, ...]) -> 
 
 def _user(frame: FrameType | None, through: tuple[str, ...]) -> FrameType | None:
     """The first frame that is not KIDO's; None if others of KIDO than those of `through` come before."""
+    known = _PASSED.setdefault(through, {})
     while frame is not None:
-        if not frame.f_code.co_filename.startswith("<kido."):  # generated code
+        passed = known.get(id(frame.f_globals))
+        if passed is None:
             name = str(frame.f_globals.get("__name__"))
-            if name.partition(".")[0] != "kido" or name.startswith("kido.cli"):  # the program is a user too
-                return frame
-            if not name.startswith((*through, "kido.turns", "kido.attributes")):
-                return None
+            generated = frame.f_code.co_filename.startswith("<kido.")
+            if not generated and (name.partition(".")[0] != "kido" or name.startswith("kido.cli")):
+                return frame  # the program is a user too
+            passed = generated or name.startswith((*through, "kido.turns", "kido.attributes"))
+            known[id(frame.f_globals)] = passed
+        if not passed:
+            return None
         frame = frame.f_back
     return None

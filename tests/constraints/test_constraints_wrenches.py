@@ -17,7 +17,8 @@ from kido import models
 from kido.constraints.assemble import SURFACES_WANTED
 from kido.jit import JIT_DISABLED, callback
 from kido.simulation.threads import StepThreads
-from kido.solvers import begin_islands
+from kido.solvers import begin_islands, project_positions
+from kido.solvers.position import FIRST_SWEEPS, STOP_TOLERANCE
 from kido.solvers.problem import BOUNDED, block_segments, problem_matrices
 from scenes import pose
 
@@ -136,7 +137,7 @@ def test_rows_made_later_are_those_of_the_assembly(name, steps):
     for b in range(blocks):
         n = 1 if later.kind[b] == BOUNDED else 3
         first = int(later.row[b])
-        W, v = np.diag(later.compliance[first : first + n]), later.bias[first : first + n].copy()
+        W, v = np.diag(later.compliance[first : first + n]), np.zeros(n)
         assert block_segments(later, b) == block_segments(now, b)
         for dof, length, at in block_segments(later, b):
             here = slice(at, at + n * length)
@@ -342,3 +343,31 @@ def test_bits_do_not_depend_on_threads(falls_back):
         assert bool(world.engine.problem.tree_newton.address == refuse.address) == falls_back
         found.append(np.concatenate([s.positions for s in world.skeletons]))
     assert np.array_equal(*found)
+
+
+def test_positions_are_corrected_in_row_velocities():
+    """0 <= p, J u + bias >= 0 to the sweeps' tolerance and p (J u + bias) = 0, with u = sum Y p over the normals."""
+    world = robot_world(name="humanoid")
+    robot = world.skeletons[-1]
+    q = robot.positions.copy()
+    q[0], q[1], q[5] = 0.0, 0.02, q[5] - 0.003
+    robot.positions = q
+    problem, w = assembled(world), world.engine.world
+    w.solve(w)
+    assert problem.deferred[: problem.num_blocks].all()
+    assert project_positions(problem.address, w.address, 0, 0) > FIRST_SWEEPS
+    assert not problem.deferred[: problem.num_blocks].any()
+    u, largest = np.zeros(problem.num_dofs), -problem.position_bias[: problem.num_blocks].min()
+    assert largest > 0.1
+    velocities = []
+    for b in range(problem.num_blocks):
+        v = problem.position_bias[b]
+        for dof, length, at in block_segments(problem, b):
+            u[dof : dof + length] += problem.Y[at : at + length] * problem.position_impulse[b]
+            v += problem.J[at : at + length] @ problem.u_position[dof : dof + length]
+        velocities.append(v)
+    np.testing.assert_allclose(problem.u_position, u, rtol=0, atol=1e-12 * np.abs(u).max())
+    p, v = problem.position_impulse[: problem.num_blocks], np.array(velocities)
+    assert (p >= 0.0).all() and p.max() > 0.0
+    assert v.min() > -20 * STOP_TOLERANCE * largest
+    assert np.abs(v[p > 0.0]).max() < 20 * STOP_TOLERANCE * largest

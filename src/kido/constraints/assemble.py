@@ -42,6 +42,7 @@ def needed(t, d, c, pr, src, s, responses):
     blocks, rows, pool = contacts, 3 * contacts, 0
     spins = s.mode != NO_ROWS and s.any_spin != 0
     possible = pr.tree_newton.address != 0 and pr.chosen.address == 0 and pr.given == 0 and not spins
+    possible = possible and contacts + src.num_joint_dofs > 0
     begin_deferral(t, pr, src, possible)
     for k in range(contacts):
         a, b = c.body_a[k], c.body_b[k]

@@ -193,11 +193,12 @@ def hold_joint(c, src, y, k, b, penalty):
 
 @kernel
 def load_free_velocities(c, island):
-    """Velocities of the rows of an island without impulses."""
+    """Velocities of the rows of an island without impulses and bias."""
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e]
         for r in range(1 if c.kind[b] == BOUNDED else 3):
-            c.free[c.row[b] + r] = free_velocity(c, b, r)
+            i = c.row[b] + r
+            c.free[i] = free_velocity(c, b, r) - c.bias[i]
 
 
 @kernel
@@ -278,12 +279,13 @@ def measure_velocities(c, src, y, island):
         b = c.island_block[e] & INDEX
         i = c.row[b] & INDEX
         if c.kind[b] == BOUNDED:
-            h[V_ROW, k] = free[i] + src.sign[b] * y.s[src.index[b]] + c.compliance[i] * c.impulse[i]
+            v = free[i] + src.sign[b] * y.s[src.index[b]]
+            h[V_ROW, k] = v + (c.bias[i] + c.compliance[i] * c.impulse[i])
             k += 1
         else:
             for r in range(3):
-                v = row_velocity(src.wrench, b, r, y.V, src.body[b])
-                h[V_ROW, k + r] = free[i + r] + v + c.compliance[i + r] * c.impulse[i + r]
+                v = free[i + r] + row_velocity(src.wrench, b, r, y.V, src.body[b])
+                h[V_ROW, k + r] = v + (c.bias[i + r] + c.compliance[i + r] * c.impulse[i + r])
             k += 3
     return measure_rows(c, island, V_ROW)
 

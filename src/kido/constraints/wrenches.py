@@ -149,7 +149,7 @@ def describe_contact(pr, src, block):
 
 @kernel
 def end_description(t, d, pr, src):
-    """Softness in the own compliances of deferred blocks, and their free velocities with bias."""
+    """Softness in the own compliances of deferred blocks, and their free velocities; biases may be added to later."""
     r, y = src.responses, src.regularized
     if src.deferring == 0:
         return
@@ -167,12 +167,12 @@ def end_description(t, d, pr, src):
         i = pr.row[b] & INDEX
         pr.W[b, 0] += pr.compliance[i]
         if pr.kind[b] == BOUNDED:
-            pr.free[i] = pr.bias[i] + src.sign[b] * pr.u_free[src.index[b]]
+            pr.free[i] = src.sign[b] * pr.u_free[src.index[b]]
         else:
             pr.W[b, 3] += pr.compliance[i + 1]
             pr.W[b, 5] += pr.compliance[i + 2]
             for j in range(3):
-                pr.free[i + j] = pr.bias[i + j] + row_velocity(src.wrench, b, j, y.V, src.body[b])
+                pr.free[i + j] = row_velocity(src.wrench, b, j, y.V, src.body[b])
         pr.step[b] = inverse_compliance(pr, b)
 
 

@@ -34,6 +34,7 @@ from kido.simulation.contacts import ContactSet
 from kido.simulation.feature import Feature, overriding
 from kido.simulation.integrate import integrate_share, integrate_stage
 from kido.simulation.options import StepOptions, write_options
+from kido.simulation.outrun import farthest
 from kido.simulation.predict import predict_stage
 from kido.simulation.step import assemble_stage, detect_stage, leave_to_python, solve_stage
 from kido.simulation.surface_table import SurfaceTable
@@ -112,6 +113,7 @@ class Engine:
             like=like,
             **self._filters(filter),
         )
+        farthest(self.detector.container.address, 0.0)  # its code is loaded now, not within a step
         response_room, row_room = first_room(self.tree)
         self.responses = Responses(self.tree, response_room, free=self.extra_dofs == 0)
         sizes = {"bodies": len(self.tree.parent), "dofs": dofs, "trees": len(self.tree.tree_mobile)}

@@ -20,7 +20,7 @@ _SLOW = 1e-3  # [m, rad] in a step, of all coordinates: nothing is that small
 
 
 @entry("Tuple((i8,f8,f8))(i8,f8)")
-def _farthest(collision, h):
+def farthest(collision, h):
     """Of the shapes that move farther in a step than they are long that way: the fastest, or -1; its way and length."""
     c = view(COLLISION, collision)
     found, most, length = -1, 0.0, 0.0
@@ -53,7 +53,7 @@ def warn_of_outrun(engine: Engine) -> bool:
     h, c = engine.options.time_step, engine.detector.container
     if len(c.shape_body) < 2 or h * float(np.abs(engine.data.u).max(initial=0.0)) < _SLOW:
         return False
-    k, far, length = _farthest(c.address, h)
+    k, far, length = farthest(c.address, h)
     if k < 0:
         return False
     warn_user("outrun", lambda: _text(engine, k, far, length), ("kido.simulation",))

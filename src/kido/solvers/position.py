@@ -15,10 +15,13 @@ import math
 
 from kido.jit import callback, kernel, view
 from kido.solvers.cone import solve_bounded
-from kido.solvers.problem import CONTACT, PROBLEM, PROBLEM_NOT_FINITE
-from kido.solvers.rows import INDEX, complete, extra_velocity, push1, push_extra, velocity1
+from kido.solvers.history import VELOCITY_ROW, push_row
+from kido.solvers.problem import BOUNDED, CONTACT, PROBLEM, PROBLEM_NOT_FINITE
+from kido.solvers.row_space import form_rows, has_room
+from kido.solvers.rows import INDEX, complete, extra_velocity, num_segments, push1, push_extra, segment, velocity1
 
 STOP_TOLERANCE = 1e-4  # change of velocity in a sweep, relative to the largest bias, at which an island is done
+FIRST_SWEEPS = 6  # after which an island of long segments goes on in row velocities, which cost as much to form
 SMALL_ISLAND = 20  # times the cap of sweeps for a small island, where masses may differ by thousands
 
 
@@ -29,20 +32,29 @@ def takes_part(c, b):
 
 
 @kernel
-def relax_position(c, b):
-    """Solve the pseudo impulse of one block. Returns the change of its own pseudo velocity."""
-    na = c.len_a[b] & INDEX
-    nb = c.len_b[b] & INDEX
-    a = c.at_a[b] & INDEX
-    e = c.at_b[b] & INDEX
-    da = c.dof_a[b] & INDEX
-    db = c.dof_b[b] & INDEX
-    w = c.W[b, 0]
-    p = c.position_impulse[b]
-    v = velocity1(c.J, a, na, c.u_position, da) + velocity1(c.J, e, nb, c.u_position, db)
+def normal_velocity(c, b):
+    """Pseudo velocity of a block's first row, with its bias."""
+    v = velocity1(c.J, c.at_a[b] & INDEX, c.len_a[b] & INDEX, c.u_position, c.dof_a[b] & INDEX)
+    v += velocity1(c.J, c.at_b[b] & INDEX, c.len_b[b] & INDEX, c.u_position, c.dof_b[b] & INDEX)
     if c.more_count[b] != 0:
         v += extra_velocity(c, b, 0, c.u_position)
-    v += c.position_bias[b]
+    return v + c.position_bias[b]
+
+
+@kernel
+def push_position(c, b, p):
+    """Add what a pseudo impulse of a block does to the pseudo velocities."""
+    push1(c.Y, c.at_a[b] & INDEX, c.len_a[b] & INDEX, c.u_position, c.dof_a[b] & INDEX, p)
+    push1(c.Y, c.at_b[b] & INDEX, c.len_b[b] & INDEX, c.u_position, c.dof_b[b] & INDEX, p)
+    if c.more_count[b] != 0:
+        push_extra(c, b, 0, c.u_position, p)
+
+
+@kernel
+def relax_position(c, b, v):
+    """Solve the pseudo impulse of one block, v its pseudo velocity with bias. Returns how the impulse changes."""
+    w = c.W[b, 0]
+    p = c.position_impulse[b]
     if c.kind[b] == CONTACT:
         q = solve_bounded(w, v - w * p, 0.0, math.inf)
     else:
@@ -50,12 +62,61 @@ def relax_position(c, b):
         upper = math.inf if math.isinf(c.upper[b]) else 0.0
         q = solve_bounded(w, v - w * p, lower, upper)
     c.position_impulse[b] = q
-    if q != p:
-        push1(c.Y, a, na, c.u_position, da, q - p)
-        push1(c.Y, e, nb, c.u_position, db, q - p)
-        if c.more_count[b] != 0:
-            push_extra(c, b, 0, c.u_position, q - p)
-    return math.fabs(q - p) * w
+    return q - p
+
+
+@kernel
+def sweep_positions(c, island):
+    """One sweep. Returns the largest change of a block's own pseudo velocity."""
+    change = 0.0
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e] & INDEX
+        if takes_part(c, b):
+            p = relax_position(c, b, normal_velocity(c, b))
+            if p != 0.0:
+                push_position(c, b, p)
+            change = max(change, math.fabs(p) * c.W[b, 0])
+    return change
+
+
+@kernel
+def sweep_rows(c, island, cap, enough):
+    """Go on by sweeps in row velocities (`kido.solvers.row_space`), until a change is enough. Returns their number."""
+    h = c.history
+    first = c.island_row[island] & INDEX
+    n = (c.island_row[island + 1] & INDEX) - first
+    form_rows(c, island)
+    k = first
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e] & INDEX
+        h[VELOCITY_ROW, k] = normal_velocity(c, b)
+        k += 1 if c.kind[b] == BOUNDED else 3
+    done = 0
+    change = math.inf
+    while done < cap and change > enough:
+        change = 0.0
+        k = 0
+        for e in range(c.island_start[island], c.island_start[island + 1]):
+            b = c.island_block[e] & INDEX
+            if takes_part(c, b):
+                p = relax_position(c, b, h[VELOCITY_ROW, first + k])
+                if p != 0.0:
+                    push_row(c, first, n, k, p)
+                    h[VELOCITY_ROW, first + k] -= c.compliance[c.row[b]] * p  # positions know no softness
+                change = max(change, math.fabs(p) * c.W[b, 0])
+            k += 1 if c.kind[b] == BOUNDED else 3
+        done += 1
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e]
+        for s in range(num_segments(c, b)):
+            dof, length, _ = segment(c, b, s)
+            for d in range(dof, dof + length):
+                c.u_position[d] = 0.0
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e] & INDEX
+        if takes_part(c, b) and c.position_impulse[b] != 0.0:
+            push_position(c, b, c.position_impulse[b])
+    return done
 
 
 @kernel
@@ -81,13 +142,9 @@ def project_island(c, island, cap):
     done = 0
     change = largest
     while done < cap and change > STOP_TOLERANCE * largest:
-        change = 0.0
-        for e in range(c.island_start[island], c.island_start[island + 1]):
-            b = c.island_block[e] & INDEX
-            if takes_part(c, b):
-                moved = relax_position(c, b)
-                if moved > change:
-                    change = moved
+        if done == FIRST_SWEEPS and has_room(c, island):
+            return done + sweep_rows(c, island, cap - done, STOP_TOLERANCE * largest)
+        change = sweep_positions(c, island)
         done += 1
     return done
 

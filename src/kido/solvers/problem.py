@@ -147,7 +147,7 @@ class PROBLEM(Struct):
     compliance = floats("rows", unit="m/(N s)", doc="row velocity per own impulse (softness), usually 0")
     J = floats("pool", doc="Jacobian rows")
     Y = floats("pool", doc="response rows M^-1 J^T")
-    free = floats("rows", unit="m/s", doc="velocity without impulses, with bias, of rows that are deferred")
+    free = floats("rows", unit="m/s", doc="velocity without impulses and bias of rows that are deferred")
     u_free = floats("dofs", unit="m/s", doc="velocity without the impulses")
     inertia_at = integers("dofs", doc="at a segment's first DOF: 1 + where its mass matrix lies; 0: unknown")
     inertia = floats("inertias", doc="mass matrices of segments, row after row, as `fill_inertia` leaves them")

@@ -262,7 +262,8 @@ def fastest_approach(c, island):
         b = c.island_block[entry]
         if c.kind[b] == SPIN_BLOCK:
             continue
-        v = -(c.free[c.row[b]] if c.deferred[b] != 0 else free_velocity(c, b, 0))
+        i = c.row[b] & INDEX
+        v = -(c.free[i] + c.bias[i] if c.deferred[b] != 0 else free_velocity(c, b, 0))
         if c.kind[b] != CONTACT:
             v = math.fabs(v)
         if not v <= fastest:  # NaN is passed on
