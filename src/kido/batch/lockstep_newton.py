@@ -199,7 +199,7 @@ def clear_blocks(address, unused_1, unused_2, unused_3):
         src.sign[b] = 0.0
         i = c.row[b]
         for r in range(i, i + (1 if c.kind[b] == BOUNDED else 3)):
-            c.impulse[r], c.free[r], c.compliance[r] = 0.0, 0.0, 0.0
+            c.impulse[r], c.free[r], c.bias[r], c.compliance[r] = 0.0, 0.0, 0.0, 0.0
         if c.kind[b] != BOUNDED:
             for a in range(18):
                 src.wrench[b, a] = 0.0
@@ -272,7 +272,7 @@ def fill_blocks(address, tree_index, unused_1, unused_2):
             at = rows[k]
             for r in range(number):
                 p.impulse[LANES * (at + r) + j] = c.impulse[row + r]
-                p.free[LANES * (at + r) + j] = c.free[row + r]
+                p.free[LANES * (at + r) + j], p.bias[LANES * (at + r) + j] = c.free[row + r], c.bias[row + r]
                 p.compliance[LANES * (at + r) + j] = c.compliance[row + r]
         if x.dense != 0:
             fill_matrix(x, src.touched, tree_index, j)

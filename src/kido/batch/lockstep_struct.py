@@ -50,6 +50,7 @@ class WIDE_PROBLEM(Struct):
     step = floats("block_lanes")
     impulse = floats("rows")
     free = floats("rows")
+    bias = floats("rows")
     compliance = floats("rows")
     island_approach = floats("block_lanes")
     island_residual = floats("block_lanes")
