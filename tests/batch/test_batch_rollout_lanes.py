@@ -19,7 +19,7 @@ def world_of(name: str, settle: int = 300) -> kido.World:
     """A bundled robot on the ground, and a box beside it that is not touched."""
     world = kido.World()
     world.add_ground(friction=0.8)
-    world.add_skeleton(kido.load(models.path(name)))
+    world.add_skeleton(kido.load_skeleton(models.path(name)))
     box = kido.Skeleton("box")
     body = box.add_body("box", joint=kido.FreeJoint("box"), inertia=kido.Inertia(2.0, moment=0.01 * np.eye(3)))
     body.add_shape(Box((0.2, 0.2, 0.2)), friction=0.5)
@@ -41,14 +41,13 @@ def world(request) -> kido.World:
 
 
 def test_equal_to_single_worlds_while_motion_is_not_chaotic(world):
-    commands = commands_of(world, 9)
+    # Under greater forces the quadruped stumbles, and sweeps end at 1e-6: what they find is by where they begin.
+    commands = commands_of(world, 9, size=0.5)
     single = rollout(world, commands=commands, skeleton=1, threads=1)
     pool = RolloutPool(world, skeleton=1, threads=1, lanes=True)
     found = pool.run(commands=commands)
     assert pool.why_alone == "" and not found.errors and (found.steps == STEPS).all()
-    # Ten steps; from then on contacts that open or close by rounding make errors grow.
-    assert found.positions[:, :10] == pytest.approx(single.positions[:, :10], rel=0.0, abs=1e-11)
-    assert found.positions == pytest.approx(single.positions, rel=0.0, abs=1e-6)
+    assert found.positions == pytest.approx(single.positions, rel=0.0, abs=1e-12)
 
 
 def test_bits_do_not_depend_on_company_or_threads(world):
@@ -146,7 +145,7 @@ def touching(world: kido.World) -> kido.ShapeNode:
 def test_worlds_without_lanes_say_why_and_run(change, reason):
     world = kido.World()
     world.add_ground()
-    world.add_skeleton(kido.load(models.path("humanoid")))
+    world.add_skeleton(kido.load_skeleton(models.path("humanoid")))
     box = kido.Skeleton("box")
     box.add_body("box", joint=kido.FreeJoint("box"), inertia=kido.Inertia(2.0, moment=0.01 * np.eye(3)))
     world.add_skeleton(box)
@@ -160,4 +159,4 @@ def test_worlds_without_lanes_say_why_and_run(change, reason):
 
 def test_bad_input():
     with pytest.raises(StateError, match="lanes"):
-        RolloutPool(world_of("arm7", 0), lanes="yes")
+        RolloutPool(world_of("arm7", 0), lanes="yes")  # type: ignore[arg-type]

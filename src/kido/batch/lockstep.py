@@ -6,22 +6,29 @@ from typing import Any
 
 import numpy as np
 
-from kido.batch.lockstep_motion import gather_states, predict_together, scatter_motion, scatter_rest
-from kido.batch.lockstep_newton import (
+from kido.batch.lockstep_blocks import (
     KINDS,
     MAX_BODY_CONTACTS,
-    apply_together,
     clear_blocks,
-    clear_pulls,
     fill_blocks,
     keep_solutions,
     keep_velocities,
     lay_out_blocks,
     pull_together,
-    solve_together,
 )
+from kido.batch.lockstep_motion import gather_states, predict_together, scatter_motion, scatter_rest
+from kido.batch.lockstep_newton import apply_together, clear_pulls, solve_together
 from kido.batch.lockstep_step import predict_others
-from kido.batch.lockstep_struct import FEW, LANE_NUMBERS, LOCKSTEP, MAX_FEW_BODIES, MAX_FEW_DOFS, WIDE_FEW, WIDE_MOTION, WIDE_PROBLEM
+from kido.batch.lockstep_struct import (
+    FEW,
+    LANE_NUMBERS,
+    LOCKSTEP,
+    MAX_FEW_BODIES,
+    MAX_FEW_DOFS,
+    WIDE_FEW,
+    WIDE_MOTION,
+    WIDE_PROBLEM,
+)
 from kido.constraints.row_origins import ROW_ORIGINS
 from kido.integrators import MoreauMidpoint
 from kido.jit import JIT_DISABLED, LANES, Struct

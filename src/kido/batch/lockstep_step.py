@@ -171,12 +171,9 @@ def step_together(x):
 
 
 @entry(
-    "UniTuple(i8,4)(i8,i8[::1],f8[:,:,::1],f8[:,:,::1],f8[:,:,::1],"
-    "i8[::1],i8[::1],f8[:,::1],f8[:,:,:,::1],i8,i8,i8,i8)"
+    "UniTuple(i8,4)(i8,i8[::1],f8[:,:,::1],f8[:,:,::1],f8[:,:,::1],i8[::1],i8[::1],f8[:,::1],f8[:,:,:,::1],i8,i8,i8,i8)"
 )
-def run_together(
-    address, dofs, controls, q, u, sensor_of_shape, link, offset, wrenches, done, end, hold, every
-):
+def run_together(address, dofs, controls, q, u, sensor_of_shape, link, offset, wrenches, done, end, hold, every):
     """Steps done+1 .. end of the samples in the lanes, as `run_sample` has it for one.
 
     Args:

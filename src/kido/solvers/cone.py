@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 
 from kido.jit import kernel, where_positive
-from kido.math.choices import any_positive
+from kido.math.choices import any_positive, larger
 
 TINY = 1e-300  # adds nothing to a number that is not zero
 
@@ -88,18 +88,19 @@ def clamp(x, lower, upper):
     return where_positive(x - upper, upper, x)
 
 
-@kernel
-def relative_residual(defect2, impulse2, velocity2):
-    """|r|_2 / |p|_2 from sums of squares of r, p and step*v.
+RESIDUAL_SPEED = 1e-5  # [m/s] impulses that change no speed by more are measured beside those that would
 
-    Where p vanishes beside the impulse scale step*v that the velocities themselves set (nothing touches),
-    that scale, times 1e-8, takes its place, so that rounding alone does not read as a residual. NaN if
-    anything is not finite.
+
+@kernel
+def relative_residual(defect2, impulse2, velocity2, step2):
+    """|r|_2 / |p|_2 from sums of squares of r, p, step*v and step: how far p is from a solution beside what it does.
+
+    Where next to nothing has to be done, rounding alone is not to read as a residual. So where p vanishes beside
+    what would stop the velocities (nothing touches), or beside what would change them by RESIDUAL_SPEED (what touches
+    falls freely together), 1e-8 of the former or the latter takes its place. NaN if anything is not finite.
     """
-    floor = 1e-16 * velocity2
-    scale = where_positive(floor - impulse2, floor, impulse2)
-    scale = where_positive(scale, scale, TINY)
-    return math.sqrt(defect2 / scale) + (velocity2 - velocity2)
+    scale = larger(larger(impulse2, 1e-16 * velocity2), RESIDUAL_SPEED * RESIDUAL_SPEED * step2)
+    return math.sqrt(defect2 / where_positive(scale, scale, TINY)) + (velocity2 - velocity2)
 
 
 MAX_ROOT_STEPS = 60
