@@ -34,7 +34,9 @@ from kido.integrators import MoreauMidpoint
 from kido.jit import JIT_DISABLED, LANES, Struct
 from kido.kernels.regularized_tree import REGULARIZED
 from kido.simulation import World
+from kido.simulation.integrate import integrate_stage
 from kido.simulation.predict import predict_stage
+from kido.simulation.row_motion import assemble_midpoint_stage
 from kido.simulation.step import solve_stage
 from kido.simulation.world_struct import WORLD
 from kido.solvers.default import begin_islands, end_islands, solve_one, solve_problem
@@ -63,6 +65,8 @@ def why_alone(world: World) -> str:
         return "contacts rebound"
     if engine.detector.container.sweep_step > 0.0:
         return "shapes are swept along their motion"
+    if w.assemble.callback is not assemble_midpoint_stage or w.integrate.callback is not integrate_stage:
+        return "its steps are put together in another way"
     if w.solve.callback is not solve_stage or w.solve_problem.callback is not solve_problem or problem.chosen.address:
         return "its solver is not the default"
     if problem.tree_newton.address == 0 or not _robots(engine).any():

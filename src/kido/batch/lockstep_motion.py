@@ -64,7 +64,7 @@ def scatter_dof(m, w, k, j):
     pr = w.problem
     d.q[k], d.u[k] = m.q[LANES * k + j], m.u[LANES * k + j]
     w.start_u[k], w.command[k], w.target[k] = m.start_u[LANES * k + j], m.tau[LANES * k + j], m.target[LANES * k + j]
-    pr.u_free[k] = m.u_free[LANES * k + j]
+    pr.u_free[k], w.middle_u[k] = m.u_free[LANES * k + j], m.middle_u[LANES * k + j]
     d.Dinv[k] = m.Dinv[LANES * k + j]
     for a in range(6):
         d.H[k, a] = m.H[k, LANES * a + j]

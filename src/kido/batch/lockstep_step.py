@@ -9,7 +9,6 @@ from __future__ import annotations
 from kido.batch.lockstep_struct import LOCKSTEP
 from kido.batch.rollout_worker import keep_record, place_commands
 from kido.jit import LANES, callback, entry, kernel, view
-from kido.simulation.integrate import return_impulses
 from kido.simulation.predict import predict_trees, worse
 from kido.simulation.step import AT_ASSEMBLE, AT_DETECT, AT_INTEGRATE, AT_PREDICT, AT_SOLVE, NOWHERE, not_finite
 from kido.simulation.world_struct import WORLD
@@ -98,14 +97,20 @@ def solve_robot(x, tree_index):
 
 
 @kernel
+def give_rest(x, j):
+    """All that lanes know of its robots to the world in lane j."""
+    for tree_index in range(x.robot.shape[0]):
+        if x.robot[tree_index] != 0:
+            x.scatter_rest(x, tree_index, j)
+
+
+@kernel
 def solve_rest(x, j):
     """Islands of the world in lane j that lanes have not solved."""
     w = view(WORLD, x.world[j])
     problem = w.problem
     if x.solved[j] < problem.num_islands:
-        for tree_index in range(x.robot.shape[0]):
-            if x.robot[tree_index] != 0:
-                x.scatter_rest(x, tree_index, j)
+        give_rest(x, j)
     for island in range(problem.num_islands):
         left = True
         for n in range(x.solved[j]):
@@ -137,10 +142,9 @@ def end_all(x):
     for j in range(LANES):
         if x.world[j] != 0 and x.at[j] == AT_SOLVE:
             w = view(WORLD, x.world[j])
+            give_rest(x, j)
             w.project_positions(w.problem, w)
-            return_impulses(w.collision, w.problem, w.row_origins)
-            w.integrate_share(w, 0, w.tree.tree_mobile.shape[0], 0)
-            w.steps += 1
+            w.integrate(w)
             x.at[j] = ENDED
             status = not_finite(w.data)
             if status != 0:

@@ -34,6 +34,7 @@ class WIDE_MOTION(Struct):
     mc = floats("bodies", "three")
     P = floats("bodies", "inertia_numbers")
     start_u = floats("dofs")
+    middle_u = floats("dofs")
     target = floats("dofs")
     u_free = floats("dofs")
     status = floats("lanes", doc="a coordinate without inertia, or -1")

@@ -24,8 +24,8 @@ from kido.kernels.integration import advance, linear_to_parent_axes, to_parent_a
 from kido.kernels.kinematics import transforms, velocities
 from kido.kernels.springs import add_passive_forces
 from kido.math.choices import any_positive
-from kido.simulation.fast_bodies import is_fast, keep_centre, keep_energy, place_at_middle
 from kido.simulation.free_bodies import fall_together, gather_fall, only_falls
+from kido.simulation.free_momentum import keep_energy, keep_momentum, place_at_middle
 from kido.simulation.world_struct import WORLD
 
 
@@ -161,6 +161,7 @@ def whole_step(t, d, w, pr, begin, end, h):
     for k in range(begin, end):
         u = w.start_u[k]
         pr.u_free[k] = u + h * d.udot[k]
+        w.middle_u[k] = d.u[k]
         d.u[k] = u
         d.tau[k] = w.command[k]
     reach_targets(t, d, pr, begin, end)
@@ -193,8 +194,7 @@ def predict_trees(address, begin, end, worker):
     for tree_index in range(begin, end):
         first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
         mobile = t.tree_mobile[tree_index] != 0
-        fast = mobile and not coupled and last > first and is_fast(r, first, d.u, t.first_dof[first], h)
-        if mobile and not coupled and not fast and last > first and only_falls(t, d, r, first):
+        if mobile and not coupled and last > first and only_falls(t, d, r, first):
             gather_fall(t, d, r, group.x, first, waiting)
             group.body[waiting] = first
             waiting += 1
@@ -204,7 +204,7 @@ def predict_trees(address, begin, end, worker):
             continue
         if mobile:
             drift(t, d, w, first, last, h)
-            if fast:
+            if not coupled and last > first and r.free[first] != NOT_FREE:
                 place_at_middle(d, w.start_u, r.number, first, t.first_dof[first], h)
         transforms(t, d, first, last)
         if mobile and r.apart[tree_index] == 0:
@@ -212,10 +212,7 @@ def predict_trees(address, begin, end, worker):
             if not coupled:
                 free_tree(t, d, w, pr, first, last, h)
                 if last > first and r.free[first] != NOT_FREE:
-                    k = t.first_dof[first]
-                    keep_energy(d, pr.u_free, w.start_u, r.number, first, k, h)
-                    if fast:
-                        keep_centre(d, pr.u_free, w.start_u, r.number, first, k, h)
+                    keep_momentum(d, pr.u_free, w.start_u, r.number, first, t.first_dof[first], h)
             result = worse(result, 1 + status)
         elif not mobile:
             for k in range(t.first_dof[first], t.first_dof[last]):
