@@ -265,8 +265,7 @@ def end_of_pair(c, pr, src, begin):
 def follow_pair(t, d, c, w, pr, begin, end, h):
     """Biases of the rows of blocks begin..end-1, contacts of two bodies, for the second half of the step.
 
-    Where one was pressed, others that neither part nor approach go on too. Along their surfaces all have the mean, since
-    points of two rigid bodies that do not slide on each other have one velocity.
+    Where one was pressed, others that neither part nor approach go on too. Along their surfaces all have the mean.
     """
     src = w.row_origins
     goes_on = False
