@@ -34,6 +34,7 @@ from kido.integrators import MoreauMidpoint
 from kido.jit import JIT_DISABLED, LANES, Struct
 from kido.kernels.regularized_tree import REGULARIZED
 from kido.simulation import World
+from kido.simulation.commands import Commands
 from kido.simulation.integrate import integrate_stage
 from kido.simulation.predict import predict_stage
 from kido.simulation.row_motion import assemble_midpoint_stage
@@ -58,8 +59,9 @@ def why_alone(world: World) -> str:
         return "its steps call functions of users or of other libraries"
     if w.loops.address != 0:
         return "it has loops or constraints between bodies"
-    if w.feature_stage.any():
-        active = ", ".join(type(f).__name__ for f in engine.features if f.is_active)
+    placed = [type(f) for f in engine.features if any(isinstance(where, int) for where in f.stages())]
+    if set(placed) - {Commands}:
+        active = ", ".join(kind.__name__ for kind in placed if kind is not Commands)
         return f"features have stages of their own in its steps: {active}"
     if w.restitute.address != 0 or any(node.restitution > 0.0 for node in engine.nodes):
         return "contacts rebound"
@@ -142,7 +144,7 @@ class Lockstep:
         """The first worlds are at the start of samples; others take no part."""
         engine: Any = self.worlds[0].engine
         x = self.container
-        x.tree, x.time_step, x.phase = engine.tree, engine.world.time_step, 0
+        x.tree, x.time_step, x.phase = engine.stepped, engine.world.time_step, 0
         x.robot[:] = _robots(engine)
         self.data.has_external[:] = engine.data.has_external
         self.data.udot[:] = 0.0

@@ -1,7 +1,8 @@
 """The step of eight worlds together: stages in lanes where there are such, all others world by world.
 
-It is the step of `kido.simulation.step`, of worlds whose features have no stages in it. Smooth motion of robots and
-Newton's method along their trees are in lanes; contacts are found, described and handed back in each world.
+It is the step of `kido.simulation.step`, of worlds whose features have no stages in it but those of commands. Smooth
+motion of robots and Newton's method along their trees are in lanes; contacts are found, described and handed back in each
+world, and controllers called.
 """
 
 from __future__ import annotations
@@ -10,8 +11,18 @@ from kido.batch.lockstep_struct import LOCKSTEP
 from kido.batch.rollout_worker import keep_record, place_commands
 from kido.jit import LANES, callback, entry, kernel, view
 from kido.simulation.predict import predict_trees, worse
-from kido.simulation.step import AT_ASSEMBLE, AT_DETECT, AT_INTEGRATE, AT_PREDICT, AT_SOLVE, NOWHERE, not_finite
-from kido.simulation.world_struct import WORLD
+from kido.simulation.step import (
+    AT_ASSEMBLE,
+    AT_DETECT,
+    AT_INTEGRATE,
+    AT_PREDICT,
+    AT_SOLVE,
+    NOWHERE,
+    end_features,
+    features,
+    not_finite,
+)
+from kido.simulation.world_struct import BEGIN, WORLD
 
 ENDED = -2  # of `at`: the step is done
 TO_PREDICT, TO_DESCRIBE, TO_END = range(3)  # of `phase`: what comes next
@@ -149,6 +160,7 @@ def end_all(x):
             status = not_finite(w.data)
             if status != 0:
                 return j, status
+            end_features(w)
     return -1, 0
 
 
@@ -194,6 +206,7 @@ def run_together(address, dofs, controls, q, u, sensor_of_shape, link, offset, w
                 if x.world[j] != 0:
                     w = view(WORLD, x.world[j])
                     place_commands(w.tree, w.data, dofs, controls, x.sample[j], done // hold)
+                    features(w, BEGIN)
                     x.at[j] = AT_PREDICT
         lane, stage, status = step_together(x)
         if lane >= 0:
