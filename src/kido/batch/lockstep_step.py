@@ -1,8 +1,8 @@
 """The step of eight worlds together: stages in lanes where there are such, all others world by world.
 
 It is the step of `kido.simulation.step`, of worlds whose features have no stages in it but those of commands. Smooth
-motion of robots and Newton's method along their trees are in lanes; contacts are found, described and handed back in each
-world, and controllers called.
+motion of robots and Newton's method along their trees are in lanes; in each world contacts are found, described and
+handed back, and controllers called.
 """
 
 from __future__ import annotations
