@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -156,12 +158,13 @@ def test_clones_snapshots_and_rollouts_go_on_alike() -> None:
     c = world.add_controller(StablePD(s, Wave(1.0), 200.0, 10.0, period=7))
     world.add_controller(GravityCompensation(s))
     world.step(10)  # within a period
-    kept, twin = world.snapshot(), world.clone()
+    kept, twin, other = world.snapshot(), world.clone(), pickle.loads(pickle.dumps(world))
     found = kido.batch.rollout(world, steps=40, every=40, threads=2, positions=np.repeat([s.positions], 3, axis=0))
     world.step(40)
     end = s.positions.tolist()
-    twin.step(40)
-    assert twin.skeletons[0].positions.tolist() == end
+    for copy in (twin, other):
+        copy.step(40)
+        assert copy.skeletons[0].positions.tolist() == end
     assert twin.controllers[0].skeleton is twin.skeletons[0]
     assert found.positions[:, -1].tolist() == [end] * 3
     world.restore(kept)

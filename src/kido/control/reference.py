@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -71,14 +70,8 @@ class Reference:
     def __init__(self, skeleton: Skeleton, dofs: NDArray[np.int64], given: Any):
         self.skeleton, self.dofs, self.given = skeleton, dofs, given
         self.constant: Array | None = None
-        self._positions: Callable[[float], Any]
-        if hasattr(given, "positions"):
-            self._positions = given.positions
-        elif callable(given):
-            self._positions = given
-        else:
+        if not hasattr(given, "positions") and not callable(given):
             self.constant = self.whole(given)
-            self._positions = lambda time: given
         self.duration: float | None = getattr(given, "duration", None)
 
     def whole(self, values: Any) -> Array:
@@ -92,7 +85,9 @@ class Reference:
 
     def positions(self, time: float) -> Array:
         """Positions (skeleton's dofs,) at a time [s]."""
-        return self.whole(self._positions(time))
+        if self.constant is not None:
+            return self.constant
+        return self.whole(self.given.positions(time) if hasattr(self.given, "positions") else self.given(time))
 
     def velocities(self, time: float) -> Array:
         """Velocities at a time; differences of positions where none are given."""

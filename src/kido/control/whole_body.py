@@ -182,9 +182,9 @@ class Contact(FixedAttributes):
             raise ModelError(f"{what}: normal: expected a direction, got {normal!r}")
         self.body, self.points, self.friction = body, np.array(places), mu
         n = n / np.linalg.norm(n)
-        t: Array = np.cross(n, np.eye(3)[int(np.abs(n).argmin())])
+        t = np.asarray(np.cross(n, np.eye(3)[int(np.abs(n).argmin())]), np.float64)
         t /= np.linalg.norm(t)
-        s: Array = np.cross(n, t)
+        s = np.asarray(np.cross(n, t), np.float64)
         self.edges: Array = np.array([n + mu * t, n - mu * t, n + mu * s, n - mu * s])
         self.rows = slice(3, 6) if len(places) == 1 else slice(0, 6)
 

@@ -366,7 +366,8 @@ class World(WorldOptions, Carrier):
         """Have a controller drive a skeleton of the world in steps and rollouts; see `kido.control`.
 
         Controllers are called at the start of a step in the order they were added. They belong to the world: clones
-        have clones of them, snapshots the forces that they hold. Skeletons with controllers do not sleep.
+        have clones of them, snapshots the forces that they hold; recordings have the commands that acted, and no
+        controllers. Skeletons with controllers do not sleep.
 
         Raises:
             ModelError: no controller of a skeleton in this world, one that it has already, or a rate that is no whole
