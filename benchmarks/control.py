@@ -2,8 +2,8 @@
 
     python -m benchmarks.control
 
-Dense stable PD solves (M + T Kd) a = ... by SciPy's Cholesky factors of KIDO's M. Both forces must agree. Every number is
-the best of interleaved rounds.
+Dense stable PD solves (M + T Kd) a = ... by SciPy's Cholesky factors of KIDO's M. Both forces must agree. Every number
+is the best of interleaved rounds.
 """
 
 from __future__ import annotations
