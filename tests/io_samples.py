@@ -198,6 +198,46 @@ MODEL_SDF = """<sdf version="1.9"><model name="m"><link name="a"><collision name
 MODEL_CONFIG = """<model><name>p</name><sdf version="1.9">model.sdf</sdf><sdf version="1.4">other.sdf</sdf></model>"""
 PACKAGE = "<package><name>p</name></package>"
 
+BRACES = """dofs {
+  x { 0.1, -1, 1 }  y { 0.2, -1, 1 }  z { 0.3, -1, 1 }
+  pelvis<a-Z> { 0.1, -3, 3 }  pelvis<a-X> { 0.2, -3, 3 }  pelvis<a-Y> { 0.3, -3, 3 }
+  knee { -0.5, -2, 0 }  b<a-X> { 0.1, -3, 3 }  b<a-Y> { 0.2, -3, 3 }  b<a-Z> { 0.3, -3, 3 }
+  q0 { 0, -1, 1 } q1 { 0, -1, 1 } q2 { 0.6, -1, 1 } q3 { 0.8, -1, 1 }
+  length { 0.5, 0, 10 }
+}
+mass { heavy { 5 } light { 1.5 } }
+node pelvis { 0
+  chain { 2 translate { <x, y, z> } rotate_euler { pelvis<a-Z>, z } rotate_euler { pelvis<a-X>, x }
+    rotate_euler { pelvis<a-Y>, y } }
+  primitive { <0.2, 1.0, 0.3>, <0.0, -0.5, 0.1>, length, CUBE, heavy, <1.0, 0.5, 0.0> }
+  node shank { 1
+    chain { 3 telescope { <0, -1, 0>, length } rotate_cons { 0.4, y } rotate_euler { knee, z } }
+    primitive { <0.2, 1.0, 0.3>, <0, -0.5, 0>, length, light }
+    node foot { 2
+      chain { 2 telescope { <0, -1, 0>, length } rotate_expmap { <b<a-X>, b<a-Y>, b<a-Z>> } }
+      primitive { <0.2, 0.4, 0.3>, <0, -0.5, 0>, length, SPHERE, light }
+    }
+  }
+}
+node other { 3
+  chain { 1 rotate_quat { <q0, q1, q2, q3> } }
+  primitive { <1, 1, 1>, <0, 0, 0>, length, "", light }
+}
+handles { tip { <0, -0.4, 0>, 1, foot } }
+"""
+
+VSK = """<?xml version="1.0"?><KinematicModel>
+<Parameters><Parameter NAME="Thigh" VALUE="400"/><Parameter NAME="Wide" VALUE="100"/></Parameters>
+<Skeleton DENSITY="1000">
+<Segment NAME="Hips" POSITION="0 0 0" ORIENTATION="0 0 0.1" BOUNDS="0 0 0 1 1 1" RGB="0 128 0"><JointFree/>
+<Segment NAME="Thigh" POSITION="Wide -Wide 0" ORIENTATION="0.2 0 0"><JointBall MEAN="0 0 0"/>
+<Segment NAME="Shank" POSITION="0 -Thigh 0" ORIENTATION="0 0 0" MASS="3"><JointHinge AXIS="1 0 0"/>
+<Segment NAME="Foot" POSITION="0 -380 0"><JointHardySpicer AXIS-PAIR="1 0 0 0 0 1"/>
+<Segment NAME="End" POSITION="0 0 150"><JointDummy/></Segment></Segment></Segment></Segment></Segment></Skeleton>
+<MarkerSet NAME="m"><Markers><Marker NAME="KNEE" SEGMENT="Thigh" POSITION="50 -Thigh 0" RADIUS="9" RGB="1 2 3"/>
+<Marker NAME="TOE" SEGMENT="Foot" POSITION="0 0 150"/></Markers><Sticks><Stick MARKER1="KNEE" MARKER2="TOE"/></Sticks>
+</MarkerSet></KinematicModel>"""
+
 CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], float)
 FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
 
@@ -381,6 +421,8 @@ SUBJECTS: dict[str, tuple[list[bytes], Callable[[bytes], None]]] = {
     "included sdf": ([FILES["p/model.sdf"]], beside("p/model.sdf", "w.sdf")),
     "skel": ([SKEL.encode(), SPHERES.encode(), JOINTS_SKEL.encode()], of_text(".skel")),
     "soft skel": ([FILES["w.skel"]], beside("w.skel")),
+    "skel with braces": ([BRACES.encode()], of_text(".skel")),
+    "vsk": ([VSK.encode()], of_text(".vsk")),
     "obj": ([OBJ.encode()], of_mesh(".obj")),
     "mtl": ([MTL.encode()], beside("m.mtl", "r.urdf")),
     "stl": ([stl(), STL_TEXT.encode()], of_mesh(".stl")),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 from kido import models
 from kido.attributes import check_options, named_arguments
 from kido.errors import FileFormatError, KidoError, ModelError
+from kido.io.text import read_text
 from kido.io.xml import is_text, parse
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ class Format(NamedTuple):
         suffix: of its files.
         root: its root element, by which files of other suffixes are told.
         reader: module with `read(path, **options)`, imported when a file is read.
-        writer: module with `write(model, store, unsupported)`, which returns the text of a file.
+        writer: module with `write(model, store, unsupported)`, which returns the text of a file; empty if there is
+            none.
         others: further suffixes that are written so.
     """
 
@@ -44,7 +46,9 @@ FORMATS = [
     Format("URDF", ".urdf", "robot", "kido.io.urdf", "kido.io.writers.urdf"),
     Format("SDF", ".sdf", "sdf", "kido.io.sdf", "kido.io.writers.sdf", (".world",)),
     Format("SKEL", ".skel", "skel", "kido.io.skel", "kido.io.writers.skel"),
+    Format("VSK", ".vsk", "KinematicModel", "kido.io.vsk", ""),
 ]
+BRACES = Format("SKEL with braces", ".skel", "", "kido.io.skel_old", "")  # told from the other by its content
 
 
 def find(model: str | Path) -> Path:
@@ -80,8 +84,9 @@ def load(path: str | Path, **options: Any) -> Skeleton | World:
     """Read a robot or a world from a file (or from XML text).
 
     The format is told by the file's extension, or for other extensions by its root element: URDF (``.urdf``,
-    ``<robot>``) gives a `Skeleton`, SKEL (``.skel``, ``<skel>``) and SDF (``.sdf``, ``<sdf>``) a `World`. Editors and
-    type checkers know which of both `load_skeleton` and `load_world` return.
+    ``<robot>``), VSK (``.vsk``) and the SKEL files with braces that RTQL8 had give a `Skeleton`, SKEL (``.skel``,
+    ``<skel>``) and SDF (``.sdf``, ``<sdf>``) a `World`. Editors and type checkers know which of both `load_skeleton`
+    and `load_world` return.
 
     Parameters:
         path: the file, or the name of a bundled model (`kido.models.names`).
@@ -145,7 +150,7 @@ def _format_of(path: str | Path) -> Format:
         suffix = Path(path).suffix.lower()
         for found in FORMATS:
             if found.suffix == suffix:
-                return found
+                return BRACES if suffix == BRACES.suffix and _has_braces(path) else found
         if not _starts_as_xml(path):
             raise KidoError(f"{path}: the format '{suffix}' is not supported; expected one of {expected}")
     root = parse(path)
@@ -153,6 +158,16 @@ def _format_of(path: str | Path) -> Format:
         if found.root == root.tag:
             return found
     raise root.error(f"the root element <{root.tag}> is of no known format; expected one of {expected}")
+
+
+def _has_braces(path: str | Path) -> bool:
+    """True for a SKEL file of the format before XML; False for what cannot be opened (parsing it tells why)."""
+    from kido.io.skel_old.parse import is_braces
+
+    try:
+        return is_braces(read_text(path))
+    except FileFormatError:
+        return False
 
 
 def _starts_as_xml(path: str | Path) -> bool:
@@ -194,7 +209,7 @@ def save(model: Skeleton | World, path: str | Path, *, approximate: bool = False
     if not isinstance(path, str | os.PathLike):
         raise KidoError(f"save: expected the path of a file, got {path!r}")
     target = Path(path)
-    writable = {suffix: f for f in FORMATS for suffix in (f.suffix, *f.others)}
+    writable = {suffix: f for f in FORMATS if f.writer for suffix in (f.suffix, *f.others)}
     found = writable.get(target.suffix.lower())
     if found is None:
         raise KidoError(f"{path}: cannot write '{target.suffix}' files; expected one of {', '.join(writable)}")
