@@ -238,6 +238,58 @@ VSK = """<?xml version="1.0"?><KinematicModel>
 <Marker NAME="TOE" SEGMENT="Foot" POSITION="0 0 150"/></Markers><Sticks><Stick MARKER1="KNEE" MARKER2="TOE"/></Sticks>
 </MarkerSet></KinematicModel>"""
 
+DOF = """frames = 3 dofs = 2
+man_hip man_knee
+
+ 1.15719466e+00 -0.2
+ 1.1 -0.25
+ 1.05 -3e-1
+FPS 60
+"""
+
+BVH = """HIERARCHY
+ROOT Hips
+{
+  OFFSET 0.0 0.0 0.0
+  CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation
+  JOINT Thigh
+  {
+    OFFSET 10.0 -5.0 0.0
+    CHANNELS 3 Xrotation Zrotation Yrotation
+    JOINT Shank
+    {
+      OFFSET 0.0 -40.0 0.0
+      CHANNELS 1 Xrotation
+      End Site
+      {
+        OFFSET 0.0 -38.0 5.0
+      }
+    }
+  }
+  JOINT Spine
+  {
+    OFFSET 0.0 20.0 0.0
+    CHANNELS 0
+    End Site
+    {
+      OFFSET 0.0 30.0 0.0
+    }
+  }
+}
+MOTION
+Frames: 3
+Frame Time: 0.0083333
+1.0 90.0 2.0 10.0 20.0 30.0 -40.0 5.0 6.0 50.0
+1.5 91.0 2.0 11.0 20.0 31.0 -41.0 5.0 6.5 51.0
+2.0 92.0 2.0 12.0 20.0 32.0 -42.0 5.0 7.0 52.0
+"""
+
+CSV = """time,hip,"the knee, left"
+0.0,1.0,-0.2
+0.02,1.1,-0.25
+0.04,1.2,-3e-1
+"""
+
 CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], float)
 FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
 
@@ -342,6 +394,12 @@ def write_files(folder: Path) -> Path:
 
 def use(model: Any) -> None:
     """What comes out of a reader has finite numbers, and can be asked and stepped, or says why not."""
+    if isinstance(model, kido.Motion):
+        assert np.isfinite(model.at(model.start + 0.5 * model.duration, smooth=True)).all()
+        if model.skeleton is None:
+            return
+        assert np.isfinite(model.skeleton.forward_kinematics(model.positions[0])).all()
+        model = model.skeleton
     world = model
     if isinstance(model, kido.Skeleton):
         world = kido.World()
@@ -423,6 +481,9 @@ SUBJECTS: dict[str, tuple[list[bytes], Callable[[bytes], None]]] = {
     "soft skel": ([FILES["w.skel"]], beside("w.skel")),
     "skel with braces": ([BRACES.encode()], of_text(".skel")),
     "vsk": ([VSK.encode()], of_text(".vsk")),
+    "dof": ([DOF.encode()], of_text(".dof")),
+    "bvh": ([BVH.encode()], of_text(".bvh")),
+    "csv": ([CSV.encode()], of_text(".csv")),
     "obj": ([OBJ.encode()], of_mesh(".obj")),
     "mtl": ([MTL.encode()], beside("m.mtl", "r.urdf")),
     "stl": ([stl(), STL_TEXT.encode()], of_mesh(".stl")),

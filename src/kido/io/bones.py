@@ -90,19 +90,18 @@ def chain_of_hinges(
             offset = np.eye(4)
         else:
             offset = offset @ part
+    above = options.pop("transform_from_parent", np.eye(4))
+    if not hinges:
+        return WeldJoint(name, transform_from_parent=above @ offset, **options)
     options["transform_from_child"] = inverse_transform(offset)
-    if hinges:
-        above = options.pop("transform_from_parent", np.eye(4))
-        options["transform_from_parent"] = above @ hinges[0].offset
-        hinges[0] = hinges[0].with_changes(offset=np.eye(4))
-        options["dof_names"] = list(dof_names)
+    options["transform_from_parent"] = above @ hinges[0].offset
+    options["dof_names"] = list(dof_names)
+    hinges[0] = hinges[0].with_changes(offset=np.eye(4))
     axes = [hinge.axis for hinge in hinges]
     plain = all(np.array_equal(hinge.offset, np.eye(4)) for hinge in hinges)
     turns = plain and all(hinge.kind == JointKind.REVOLUTE for hinge in hinges)
     slides = plain and all(hinge.kind == JointKind.PRISMATIC for hinge in hinges)
     letters = "".join(letter for axis in axes for letter, unit in AXES.items() if np.array_equal(axis, unit))
-    if not hinges:
-        return WeldJoint(name, **options)
     if turns and len(hinges) == 1:
         return RevoluteJoint(name, axes[0], **options)
     if turns and len(hinges) == 2:

@@ -15,23 +15,25 @@ from kido.io.text import read_text
 from kido.io.xml import is_text, parse
 
 if TYPE_CHECKING:
+    from kido.motions import Motion
     from kido.simulation import World
     from kido.skeleton import Skeleton
 
-__all__ = ["FORMATS", "Format", "find", "load", "load_skeleton", "load_world", "save"]
+__all__ = ["FORMATS", "Format", "find", "load", "load_motion", "load_skeleton", "load_world", "save"]
 
 
 class Format(NamedTuple):
-    """A kind of model file.
+    """A kind of file of models or motions.
 
     Attributes:
         name: for messages.
         suffix: of its files.
-        root: its root element, by which files of other suffixes are told.
+        root: its root element, by which files of other suffixes are told; empty if it is no XML.
         reader: module with `read(path, **options)`, imported when a file is read.
         writer: module with `write(model, store, unsupported)`, which returns the text of a file; empty if there is
             none.
         others: further suffixes that are written so.
+        holds: what it is written from: "model" or "motion".
     """
 
     name: str
@@ -40,6 +42,15 @@ class Format(NamedTuple):
     reader: str
     writer: str
     others: tuple[str, ...] = ()
+    holds: str = "model"
+
+    def __str__(self) -> str:
+        return f"{self.suffix} (<{self.root}>)" if self.root else self.suffix
+
+
+def _motions(name: str, suffix: str, module: str, writes: bool = True) -> Format:
+    home = f"kido.io.motions.{module}"
+    return Format(name, suffix, "", home, home if writes else "", holds="motion")
 
 
 FORMATS = [
@@ -47,6 +58,9 @@ FORMATS = [
     Format("SDF", ".sdf", "sdf", "kido.io.sdf", "kido.io.writers.sdf", (".world",)),
     Format("SKEL", ".skel", "skel", "kido.io.skel", "kido.io.writers.skel"),
     Format("VSK", ".vsk", "KinematicModel", "kido.io.vsk", ""),
+    _motions("DOF", ".dof", "dof"),
+    _motions("BVH", ".bvh", "bvh"),
+    _motions("CSV", ".csv", "csv"),
 ]
 BRACES = Format("SKEL with braces", ".skel", "", "kido.io.skel_old", "")  # told from the other by its content
 
@@ -78,15 +92,15 @@ def load(path: Literal["arm7", "humanoid", "quadruped"], **options: Any) -> Skel
 @overload
 def load(path: Literal["ball_chain", "container", "dominoes", "stack"], **options: Any) -> World: ...
 @overload
-def load(path: str | Path, **options: Any) -> Skeleton | World: ...
+def load(path: str | Path, **options: Any) -> Skeleton | World | Motion: ...
 @named_arguments
-def load(path: str | Path, **options: Any) -> Skeleton | World:
-    """Read a robot or a world from a file (or from XML text).
+def load(path: str | Path, **options: Any) -> Skeleton | World | Motion:
+    """Read a robot, a world or a motion from a file (or from XML text).
 
     The format is told by the file's extension, or for other extensions by its root element: URDF (``.urdf``,
     ``<robot>``), VSK (``.vsk``) and the SKEL files with braces that RTQL8 had give a `Skeleton`, SKEL (``.skel``,
-    ``<skel>``) and SDF (``.sdf``, ``<sdf>``) a `World`. Editors and type checkers know which of both `load_skeleton`
-    and `load_world` return.
+    ``<skel>``) and SDF (``.sdf``, ``<sdf>``) a `World`; ``.dof``, ``.bvh`` and ``.csv`` give a `Motion`. Editors and
+    type checkers know which of them `load_skeleton`, `load_world` and `load_motion` return.
 
     Parameters:
         path: the file, or the name of a bundled model (`kido.models.names`).
@@ -108,15 +122,21 @@ def load(path: str | Path, **options: Any) -> Skeleton | World:
 
 
 def load_skeleton(path: str | Path, **options: Any) -> Skeleton:
-    """`load` a robot: of a file of a world, such as an SDF with one model, its only skeleton.
+    """`load` a robot: of a file of a world, such as an SDF with one model, its only skeleton; of a motion that has one,
+    such as BVH, its skeleton.
 
     Raises:
         ModelError: the file holds no skeleton, several, or constraints of a world, which would be lost.
         FileFormatError, KidoError: as of `load`.
     """
+    from kido.motions import Motion
     from kido.skeleton import Skeleton
 
     model = load(path, **options)
+    if isinstance(model, Motion):
+        if model.skeleton is None:
+            raise ModelError(f"{path} holds a motion without a skeleton; load_motion() reads it")
+        return model.skeleton
     if isinstance(model, Skeleton):
         return model
     names = [skeleton.name for skeleton in model.skeletons]
@@ -134,18 +154,35 @@ def load_world(path: str | Path, **options: Any) -> World:
     Raises:
         FileFormatError, KidoError: as of `load`.
     """
+    from kido.motions import Motion
     from kido.simulation import World
 
     model = load(path, **options)
     if isinstance(model, World):
         return model
-    world = World(model.name)
-    world.add_skeleton(model)
+    skeleton = load_skeleton(path, **options) if isinstance(model, Motion) else model
+    world = World(skeleton.name)
+    world.add_skeleton(skeleton)
     return world
 
 
+def load_motion(path: str | Path, **options: Any) -> Motion:
+    """`load` a motion: ``.dof``, ``.bvh``, ``.csv``.
+
+    Raises:
+        ModelError: the file holds no motion.
+        FileFormatError, KidoError: as of `load`.
+    """
+    from kido.motions import Motion
+
+    found = load(path, **options)
+    if isinstance(found, Motion):
+        return found
+    raise ModelError(f"{path} holds no motion, but a {type(found).__name__}")
+
+
 def _format_of(path: str | Path) -> Format:
-    expected = ", ".join(f"{f.suffix} (<{f.root}>)" for f in FORMATS)
+    expected = ", ".join(map(str, FORMATS))
     if not is_text(path):
         suffix = Path(path).suffix.lower()
         for found in FORMATS:
@@ -180,14 +217,17 @@ def _starts_as_xml(path: str | Path) -> bool:
 
 
 @named_arguments
-def save(model: Skeleton | World, path: str | Path, *, approximate: bool = False, meshes: str = "copy") -> list[str]:
-    """Write a robot or a world in its initial state as a URDF, SDF or SKEL file.
+def save(
+    model: Skeleton | World | Motion, path: str | Path, *, approximate: bool = False, meshes: str = "copy"
+) -> list[str]:
+    """Write a robot or a world in its initial state as a URDF, SDF or SKEL file, or a motion as DOF, BVH or CSV.
 
     Numbers are written with all digits: what the format holds is read back as it was, but for the rounding of angles.
 
     Parameters:
-        model: a skeleton, or a world (of one skeleton for URDF).
-        path: the file; its extension (``.urdf``, ``.sdf``, ``.world``, ``.skel``) tells the format.
+        model: a skeleton, a world (of one skeleton for URDF), or a motion.
+        path: the file; its extension (``.urdf``, ``.sdf``, ``.world``, ``.skel``; ``.dof``, ``.bvh``, ``.csv``) tells
+            the format.
         approximate: what to do with joints, couplings and shapes that the format lacks: False refuses the model, True
             writes what comes nearest (joints as hinges in a chain, or a weld).
         meshes: "copy" copies mesh files into a folder beside the file; "reference" names them where they are.
@@ -201,18 +241,22 @@ def save(model: Skeleton | World, path: str | Path, *, approximate: bool = False
     """
     from kido.io.writers.shapes import MeshStore
     from kido.io.writers.unsupported import UnsupportedFeatures
+    from kido.motions import Motion
     from kido.simulation import World
     from kido.skeleton import Skeleton
 
-    if not isinstance(model, Skeleton | World):
-        raise KidoError(f"save: expected a Skeleton or a World, got {type(model).__name__}")
+    if not isinstance(model, Skeleton | World | Motion):
+        raise KidoError(f"save: expected a Skeleton, a World or a Motion, got {type(model).__name__}")
     if not isinstance(path, str | os.PathLike):
         raise KidoError(f"save: expected the path of a file, got {path!r}")
     target = Path(path)
-    writable = {suffix: f for f in FORMATS if f.writer for suffix in (f.suffix, *f.others)}
+    what = "motion" if isinstance(model, Motion) else "model"
+    writable = {suffix: f for f in FORMATS if f.writer and f.holds == what for suffix in (f.suffix, *f.others)}
     found = writable.get(target.suffix.lower())
     if found is None:
-        raise KidoError(f"{path}: cannot write '{target.suffix}' files; expected one of {', '.join(writable)}")
+        raise KidoError(
+            f"{path}: cannot write '{target.suffix}' files of a {what}; expected one of {', '.join(writable)}"
+        )
     unsupported = UnsupportedFeatures(found.name, bool(approximate))
     store = MeshStore(target, meshes, unsupported)
     try:
