@@ -290,6 +290,68 @@ CSV = """time,hip,"the knee, left"
 0.04,1.2,-3e-1
 """
 
+ASF = """# a leg and a trunk
+:version 1.10
+:name man
+:units
+  mass 1.0
+  length 0.45
+  angle deg
+:documentation
+  two bones, of our own
+:root
+  order TX TY TZ RX RY RZ
+  axis XYZ
+  position 0 1 0
+  orientation 0 10 0
+:bonedata
+  begin
+    id 1
+    name thigh
+    direction 0.6 -0.8 0
+    length 7.2
+    axis 10 20 30 XYZ
+    dof rx ry rz
+    limits (-160.0 20.0)
+      (-70 70)
+      (-inf 70)
+  end
+  begin
+    id 2
+    name shank
+    direction 0 -1 0
+    length 7.1
+    axis 0 0 20 XYZ
+    dof rx
+    limits (-10.0 170.0)
+  end
+  begin
+    id 3
+    name spine
+    direction 0 1 0
+    length 2
+    axis 0 0 0 XYZ
+  end
+:hierarchy
+  begin
+    root thigh spine
+    thigh shank
+  end
+"""
+
+AMC = """#!OML:ASF man.ASF
+:FULLY-SPECIFIED
+:DEGREES
+1
+root 9.37 17.8 -17.3 -2.1 -4.2 -0.3
+thigh 12.8 -1.1 6.5
+shank 30
+2
+root 9.38 17.8 -17.4 -2.0 -4.4 -0.3
+thigh 13.8 -1.2 6.4
+shank 31
+"""
+
 CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], float)
 FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
 
@@ -364,7 +426,20 @@ GREY = png(5, 5, 8, 0, ROWS)
 PALETTE = png(5, 5, 8, 3, bytes(30), bytes(range(30)))
 DEEP = png(2, 2, 16, 2, bytes(26))
 
+
+def c3d() -> bytes:
+    """Two markers in four frames, one of them not always seen, as a C3D file."""
+    places = np.arange(24.0).reshape(4, 2, 3) / 10
+    places[1, 1] = np.nan
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "m.c3d")
+        kido.save(kido.MarkerMotion(["LFWT", "RFWT"], places, 100.0), path)
+        return path.read_bytes()
+
+
 FILES = {
+    "man.asf": ASF.encode(),
+    "man_01.amc": AMC.encode(),
     "r.urdf": MESHES_URDF.encode(),
     "w.sdf": MESHES_SDF.encode(),
     "s.sdf": SURFACES_SDF.encode(),
@@ -394,6 +469,9 @@ def write_files(folder: Path) -> Path:
 
 def use(model: Any) -> None:
     """What comes out of a reader has finite numbers, and can be asked and stepped, or says why not."""
+    if isinstance(model, kido.MarkerMotion):
+        assert not np.isinf(model.places).any()
+        return
     if isinstance(model, kido.Motion):
         assert np.isfinite(model.at(model.start + 0.5 * model.duration, smooth=True)).all()
         if model.skeleton is None:
@@ -483,6 +561,10 @@ SUBJECTS: dict[str, tuple[list[bytes], Callable[[bytes], None]]] = {
     "vsk": ([VSK.encode()], of_text(".vsk")),
     "dof": ([DOF.encode()], of_text(".dof")),
     "bvh": ([BVH.encode()], of_text(".bvh")),
+    "asf": ([ASF.encode()], of_text(".asf")),
+    "asf of a motion": ([ASF.encode()], beside("man.asf", "man_01.amc")),
+    "amc": ([AMC.encode()], beside("man_01.amc")),
+    "c3d": ([c3d()], of_text(".c3d")),
     "csv": ([CSV.encode()], of_text(".csv")),
     "obj": ([OBJ.encode()], of_mesh(".obj")),
     "mtl": ([MTL.encode()], beside("m.mtl", "r.urdf")),

@@ -37,7 +37,7 @@ _HOMES = {
     "kido.operators": ("OperatorError", "SpatialOperators"),
     "kido.recording": ("Recorder", "Recording"),
     "kido.io": ("load", "load_motion", "load_skeleton", "load_world", "save"),
-    "kido.motions": ("Motion",),
+    "kido.motions": ("MarkerMotion", "Motion"),
 }  # fmt: skip
 # Of these all names are public, and they alone declare them.
 _OPEN_HOMES = ("kido.shapes", "kido.skeleton.joints.types", "kido.constraints")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
 import kido
-from io_samples import BRACES, BVH, CSV, DOF
+from io_samples import AMC, ASF, BRACES, BVH, CSV, DOF
 from kido.errors import FileFormatError, KidoError, ModelError
 
 DOF_FILES = {  # frames, coordinates, frame rate; skeleton of `skel_old` that it moves
@@ -198,7 +199,7 @@ def test_what_cannot_be_written_or_read(tmp_path: Path):
     for path, message in [
         ("a.dof", "cannot hold the name 'a knee'"),
         ("a.bvh", r"BVH files need joints: motion.on\(skeleton\)"),
-        ("a.urdf", r"cannot write '.urdf' files of a motion; expected one of .dof, .bvh, .csv"),
+        ("a.urdf", r"cannot write '.urdf' files of a motion; expected one of .dof, .bvh, .csv, .amc"),
     ]:
         with pytest.raises(KidoError, match=message):
             kido.save(motion, tmp_path / path)
@@ -214,3 +215,115 @@ def test_what_cannot_be_written_or_read(tmp_path: Path):
         kido.load(tmp_path / "a.bvh", scale=0)
     with pytest.raises(FileFormatError, match=r"a.csv:1: .* 7 of 7 coordinates of skeleton 'arm7' are not found"):
         load(tmp_path, "a.csv", CSV, skeleton=kido.load("arm7"))
+
+
+# -- ASF and AMC -------------------------------------------------------------------------------------------
+
+
+def acclaim(tmp_path: Path, amc: str = AMC, asf: str = ASF, **options) -> kido.Motion:
+    (tmp_path / "man.asf").write_text(asf)
+    return load(tmp_path, "man_01.amc", amc, **options)
+
+
+def test_amc_poses_are_those_of_acclaims_formula(tmp_path: Path):
+    """X = X_parent T(end of the parent) C R C^-1, C and R of fixed axes in order; lengths in inches over 0.45."""
+    motion = acclaim(tmp_path, up_axis="z")
+    skeleton = motion.skeleton
+    assert [body.name for body in skeleton.bodies] == ["root", "thigh", "spine", "shank"]
+    assert (motion.num_frames, motion.frame_rate, skeleton.num_dofs) == (2, 120, 10)
+    unit = 0.0254 / 0.45
+
+    def turned(axes: list[float], angles: list[float]) -> Rotation:
+        C, R = Rotation.from_euler("xyz", axes, degrees=True), Rotation.from_euler("xyz", angles, degrees=True)
+        return C * R * C.inv()
+
+    root = turned([0, 10, 0], [-2.0, -4.4, -0.3])
+    place = unit * (np.array([0, 1, 0]) + [9.38, 17.8, -17.4])
+    thigh = root * turned([10, 20, 30], [13.8, -1.2, 6.4])
+    shank = thigh * turned([0, 0, 20], [31, 0, 0])
+    X = skeleton.forward_kinematics(motion.positions[1])
+    knee = place + thigh.apply(unit * 7.2 * np.array([0.6, -0.8, 0]))
+    for name, rotation, origin in (("root", root, place), ("thigh", thigh, place), ("shank", shank, knee)):
+        pose = X[skeleton.body(name).index]
+        assert_allclose(pose[:3, :3], rotation.as_matrix(), atol=1e-14)
+        assert_allclose(pose[:3, 3], origin, atol=1e-14)
+    limits = skeleton.dof("thigh_rx"), skeleton.dof("thigh_rz")
+    assert_allclose([limits[0].position_lower_limit, limits[0].position_upper_limit], np.radians([-160, 20]))
+    assert limits[1].position_lower_limit == -np.inf
+    assert_allclose(skeleton.body("shank").shapes[0].shape.radii[2], 0.5 * 7.1 * unit)
+
+
+def test_amc_comes_back(tmp_path: Path):
+    motion = acclaim(tmp_path)
+    remarks = kido.save(motion, tmp_path / "man_02.amc")
+    assert remarks == ["AMC files do not say the frame rate; this one has 120 Hz"]
+    again = kido.load_motion(tmp_path / "man_02.amc", asf=tmp_path / "man.asf", frame_rate=60)
+    assert again.frame_rate == 60 and again.names == motion.names
+    assert_allclose(again.positions, motion.positions, atol=1e-14)
+    assert acclaim(tmp_path, AMC.replace(":DEGREES", ":RADIANS"))["shank_rx"][0] == 30
+    with pytest.raises(KidoError, match="AMC files are of ASF skeletons"):
+        kido.save(walk(), tmp_path / "walk.amc")
+
+
+ACCLAIM_REFUSED = [
+    ("amc", "shank 30\n", "", r"man_01.amc:4: frame 1 lacks shank"),
+    ("amc", "shank 30", "shank 30 1", r"man_01.amc:7: 2 numbers of bone 'shank'; expected rx, once in a frame"),
+    ("amc", "shank 30", "shank x", r"man_01.amc:7: found 'x'; expected a finite number"),
+    ("amc", "shank 30", "foot 30", r"man_01.amc:7: 'foot' is no bone; expected one of root, thigh"),
+    ("amc", AMC, ":DEGREES", r"man_01.amc:1: no frame"),
+    ("asf", "dof rx ry rz", "dof rx ry rx", r"man.asf:22: the coordinate 'rx' of a bone"),
+    ("asf", "30 XYZ", "30 XYY", r"man.asf:21: the order of axes is 'XYY'"),
+    ("asf", "length 7.2", "length nan", r"man.asf:20: the length is 'nan'; expected a finite number"),
+    ("asf", "thigh shank", "spine foot", r"man.asf:\d+: the hierarchy has 'foot', which is no bone"),
+    ("asf", "thigh shank", "foot shank", r"man.asf:46: the parent 'foot' hangs on nothing yet"),
+    ("asf", "thigh shank", "thigh spine", r"man.asf:46: 'spine' hangs on something already"),
+    ("asf", "name shank", "name thigh", r"man.asf:\d+: the name of the bone is 'thigh'; expected a new one"),
+    ("asf", "angle deg", "angle turns", r"man.asf:7: found 'turns'; expected 'deg' or 'rad'"),
+    ("asf", ":hierarchy", ":skin", r"man.asf:\d+: the file has no :hierarchy"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("which", "old", "new", "message"), ACCLAIM_REFUSED)
+def test_what_is_wrong_in_acclaims_files_is_refused(tmp_path: Path, which: str, old: str, new: str, message: str):
+    amc, asf = (AMC.replace(old, new), ASF) if which == "amc" else (AMC, ASF.replace(old, new, 1))
+    assert (amc, asf) != (AMC, ASF)
+    with pytest.raises(FileFormatError, match=message):
+        acclaim(tmp_path, amc, asf)
+
+
+def test_a_motion_without_its_skeleton(tmp_path: Path):
+    with pytest.raises(FileFormatError, match=r"no skeleton 'man_01.asf' or 'man.asf' beside it; asf= names one"):
+        load(tmp_path, "man_01.amc", AMC)
+
+
+# -- C3D ---------------------------------------------------------------------------------------------------
+
+
+def test_c3d_comes_back(tmp_path: Path):
+    """In millimetres and single precision: 1e-7 of a metre. What is not seen stays so."""
+    places = np.random.default_rng(0).uniform(-1, 1, (20, 3, 3))
+    places[3:5, 1] = np.nan
+    markers = kido.MarkerMotion(["LFWT", "RFWT", "ARIEL"], places, 120.0)
+    assert kido.save(markers, tmp_path / "a.c3d") == []
+    again = kido.load(tmp_path / "a.c3d")
+    assert isinstance(again, kido.MarkerMotion)
+    assert (again.names, again.frame_rate, again.start) == (markers.names, 120, 0)
+    assert_allclose(again.places, places, atol=1e-7)
+    turned = kido.load(tmp_path / "a.c3d", up_axis="y")
+    assert_allclose(turned["ARIEL"], np.column_stack([places[:, 2, 0], -places[:, 2, 2], places[:, 2, 1]]), atol=1e-7)
+
+
+def test_c3d_that_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "a.c3d"
+    path.write_bytes(b"nothing")
+    with pytest.raises(FileFormatError, match=r"a.c3d: is no C3D file, or is damaged"):
+        kido.load(path)
+    kido.save(kido.MarkerMotion(["A"], np.zeros((50, 1, 3)), 10.0), path)
+    path.write_bytes(path.read_bytes()[:1600])
+    with pytest.raises(FileFormatError, match=r"a.c3d: is no C3D file, or is damaged"):
+        kido.load(path)
+    with pytest.raises(KidoError, match="hold 1 to 255 markers"):
+        kido.save(kido.MarkerMotion([f"m{k}" for k in range(300)], np.zeros((1, 300, 3)), 10.0), path)
+    monkeypatch.setitem(sys.modules, "c3d", None)
+    with pytest.raises(kido.MissingExtraError, match=r"pip install 'kido\[c3d\]'"):
+        kido.load(path)

@@ -400,7 +400,7 @@ def test_names_that_sdf_reserves(tmp_path):
 @pytest.mark.parametrize(
     ("model", "path", "message"),
     [
-        ("robot", "m.sdf", "expected a Skeleton, a World or a Motion, got str"),
+        ("robot", "m.sdf", "expected a Skeleton, a World, a Motion or a MarkerMotion, got str"),
         (kido.Skeleton("s"), 3, "expected the path"),
         (kido.Skeleton("s"), "m.mjcf", "cannot write '.mjcf' files of a model; expected one of .urdf"),
         (kido.World("w"), "m.urdf", "URDF holds one robot; world 'w' has 0 skeletons: none"),

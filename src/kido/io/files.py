@@ -15,7 +15,7 @@ from kido.io.text import read_text
 from kido.io.xml import is_text, parse
 
 if TYPE_CHECKING:
-    from kido.motions import Motion
+    from kido.motions import MarkerMotion, Motion
     from kido.simulation import World
     from kido.skeleton import Skeleton
 
@@ -33,7 +33,7 @@ class Format(NamedTuple):
         writer: module with `write(model, store, unsupported)`, which returns the text of a file; empty if there is
             none.
         others: further suffixes that are written so.
-        holds: what it is written from: "model" or "motion".
+        holds: what it is written from: "a model", "a motion" or "markers".
     """
 
     name: str
@@ -42,7 +42,7 @@ class Format(NamedTuple):
     reader: str
     writer: str
     others: tuple[str, ...] = ()
-    holds: str = "model"
+    holds: str = "a model"
 
     def __str__(self) -> str:
         return f"{self.suffix} (<{self.root}>)" if self.root else self.suffix
@@ -50,7 +50,7 @@ class Format(NamedTuple):
 
 def _motions(name: str, suffix: str, module: str, writes: bool = True) -> Format:
     home = f"kido.io.motions.{module}"
-    return Format(name, suffix, "", home, home if writes else "", holds="motion")
+    return Format(name, suffix, "", home, home if writes else "", holds="a motion")
 
 
 FORMATS = [
@@ -61,6 +61,9 @@ FORMATS = [
     _motions("DOF", ".dof", "dof"),
     _motions("BVH", ".bvh", "bvh"),
     _motions("CSV", ".csv", "csv"),
+    _motions("AMC", ".amc", "amc"),
+    Format("ASF", ".asf", "", "kido.io.motions.asf", ""),
+    Format("C3D", ".c3d", "", "kido.io.motions.c3d", "kido.io.motions.c3d", holds="markers"),
 ]
 BRACES = Format("SKEL with braces", ".skel", "", "kido.io.skel_old", "")  # told from the other by its content
 
@@ -92,15 +95,16 @@ def load(path: Literal["arm7", "humanoid", "quadruped"], **options: Any) -> Skel
 @overload
 def load(path: Literal["ball_chain", "container", "dominoes", "stack"], **options: Any) -> World: ...
 @overload
-def load(path: str | Path, **options: Any) -> Skeleton | World | Motion: ...
+def load(path: str | Path, **options: Any) -> Skeleton | World | Motion | MarkerMotion: ...
 @named_arguments
-def load(path: str | Path, **options: Any) -> Skeleton | World | Motion:
+def load(path: str | Path, **options: Any) -> Skeleton | World | Motion | MarkerMotion:
     """Read a robot, a world or a motion from a file (or from XML text).
 
     The format is told by the file's extension, or for other extensions by its root element: URDF (``.urdf``,
-    ``<robot>``), VSK (``.vsk``) and the SKEL files with braces that RTQL8 had give a `Skeleton`, SKEL (``.skel``,
-    ``<skel>``) and SDF (``.sdf``, ``<sdf>``) a `World`; ``.dof``, ``.bvh`` and ``.csv`` give a `Motion`. Editors and
-    type checkers know which of them `load_skeleton`, `load_world` and `load_motion` return.
+    ``<robot>``), VSK (``.vsk``), ASF (``.asf``) and the SKEL files with braces that RTQL8 had give a `Skeleton`, SKEL
+    (``.skel``, ``<skel>``) and SDF (``.sdf``, ``<sdf>``) a `World`; ``.dof``, ``.bvh``, ``.amc`` and ``.csv`` give a
+    `Motion`, ``.c3d`` a `MarkerMotion`. Editors and type checkers know which of them `load_skeleton`, `load_world` and
+    `load_motion` return.
 
     Parameters:
         path: the file, or the name of a bundled model (`kido.models.names`).
@@ -167,7 +171,7 @@ def load_world(path: str | Path, **options: Any) -> World:
 
 
 def load_motion(path: str | Path, **options: Any) -> Motion:
-    """`load` a motion: ``.dof``, ``.bvh``, ``.csv``.
+    """`load` a motion: ``.dof``, ``.bvh``, ``.amc``, ``.csv``.
 
     Raises:
         ModelError: the file holds no motion.
@@ -218,16 +222,21 @@ def _starts_as_xml(path: str | Path) -> bool:
 
 @named_arguments
 def save(
-    model: Skeleton | World | Motion, path: str | Path, *, approximate: bool = False, meshes: str = "copy"
+    model: Skeleton | World | Motion | MarkerMotion,
+    path: str | Path,
+    *,
+    approximate: bool = False,
+    meshes: str = "copy",
 ) -> list[str]:
-    """Write a robot or a world in its initial state as a URDF, SDF or SKEL file, or a motion as DOF, BVH or CSV.
+    """Write a robot or a world in its initial state as a URDF, SDF or SKEL file, or a motion as DOF, BVH, AMC or
+    CSV, markers as C3D.
 
     Numbers are written with all digits: what the format holds is read back as it was, but for the rounding of angles.
 
     Parameters:
-        model: a skeleton, a world (of one skeleton for URDF), or a motion.
-        path: the file; its extension (``.urdf``, ``.sdf``, ``.world``, ``.skel``; ``.dof``, ``.bvh``, ``.csv``) tells
-            the format.
+        model: a skeleton, a world (of one skeleton for URDF), a motion, or markers.
+        path: the file; its extension (``.urdf``, ``.sdf``, ``.world``, ``.skel``; ``.dof``, ``.bvh``, ``.amc``,
+            ``.csv``; ``.c3d``) tells the format.
         approximate: what to do with joints, couplings and shapes that the format lacks: False refuses the model, True
             writes what comes nearest (joints as hinges in a chain, or a weld).
         meshes: "copy" copies mesh files into a folder beside the file; "reference" names them where they are.
@@ -241,27 +250,27 @@ def save(
     """
     from kido.io.writers.shapes import MeshStore
     from kido.io.writers.unsupported import UnsupportedFeatures
-    from kido.motions import Motion
+    from kido.motions import MarkerMotion, Motion
     from kido.simulation import World
     from kido.skeleton import Skeleton
 
-    if not isinstance(model, Skeleton | World | Motion):
-        raise KidoError(f"save: expected a Skeleton, a World or a Motion, got {type(model).__name__}")
+    if not isinstance(model, Skeleton | World | Motion | MarkerMotion):
+        raise KidoError(f"save: expected a Skeleton, a World, a Motion or a MarkerMotion, got {type(model).__name__}")
     if not isinstance(path, str | os.PathLike):
         raise KidoError(f"save: expected the path of a file, got {path!r}")
     target = Path(path)
-    what = "motion" if isinstance(model, Motion) else "model"
+    what = {Motion: "a motion", MarkerMotion: "markers"}.get(type(model), "a model")
     writable = {suffix: f for f in FORMATS if f.writer and f.holds == what for suffix in (f.suffix, *f.others)}
     found = writable.get(target.suffix.lower())
     if found is None:
         raise KidoError(
-            f"{path}: cannot write '{target.suffix}' files of a {what}; expected one of {', '.join(writable)}"
+            f"{path}: cannot write '{target.suffix}' files of {what}; expected one of {', '.join(writable)}"
         )
     unsupported = UnsupportedFeatures(found.name, bool(approximate))
     store = MeshStore(target, meshes, unsupported)
     try:
-        text = import_module(found.writer).write(model, store, unsupported)
-        target.write_text(text, encoding="utf-8")
+        content = import_module(found.writer).write(model, store, unsupported)
+        target.write_bytes(content if isinstance(content, bytes) else content.encode())
     except OSError as error:
         raise KidoError(f"{error.filename or path}: cannot be written: {error.strerror or error}") from None
     return unsupported.remarks

@@ -61,7 +61,8 @@ def spline_through(values: Array, cutoff: float | None = None) -> scipy.interpol
         t = knots[5 - p : len(knots) - (5 - p)]
         n = len(t) - p - 1
         scale = p / (t[p + 1 : p + n] - t[1:n])
-        third = scipy.sparse.diags([-scale, scale], [0, 1], shape=(n - 1, n)) @ third
+        steps = scipy.sparse.eye(n - 1, n, k=1) - scipy.sparse.eye(n - 1, n)
+        third = scipy.sparse.diags(scale) @ steps @ third
     breaks = np.unique(knots)
     points, weights = np.polynomial.legendre.leggauss(3)  # exact: the square of a quadratic
     half = 0.5 * np.diff(breaks)[:, None]
