@@ -133,10 +133,12 @@ def load_skeleton(path: str | Path, **options: Any) -> Skeleton:
         ModelError: the file holds no skeleton, several, or constraints of a world, which would be lost.
         FileFormatError, KidoError: as of `load`.
     """
-    from kido.motions import Motion
+    from kido.motions import MarkerMotion, Motion
     from kido.skeleton import Skeleton
 
     model = load(path, **options)
+    if isinstance(model, MarkerMotion):
+        raise ModelError(f"{path} holds markers without a skeleton")
     if isinstance(model, Motion):
         if model.skeleton is None:
             raise ModelError(f"{path} holds a motion without a skeleton; load_motion() reads it")
@@ -158,13 +160,13 @@ def load_world(path: str | Path, **options: Any) -> World:
     Raises:
         FileFormatError, KidoError: as of `load`.
     """
-    from kido.motions import Motion
     from kido.simulation import World
+    from kido.skeleton import Skeleton
 
     model = load(path, **options)
     if isinstance(model, World):
         return model
-    skeleton = load_skeleton(path, **options) if isinstance(model, Motion) else model
+    skeleton = model if isinstance(model, Skeleton) else load_skeleton(path, **options)
     world = World(skeleton.name)
     world.add_skeleton(skeleton)
     return world

@@ -12,6 +12,7 @@ from kido.arrays import fixed
 from kido.attributes import FixedAttributes
 from kido.errors import NameLookupError, StateError
 from kido.math.transform import as_numbers, number_or_nan
+from kido.motions.fitting import point
 from kido.skeleton import Marker
 
 if TYPE_CHECKING:
@@ -53,22 +54,27 @@ class MarkerMotion(FixedAttributes):
         self.places = fixed(values)
 
     @classmethod
-    def of(cls, motion: Motion) -> MarkerMotion:
-        """Places of all markers of a motion's skeleton (`kido.Marker`).
+    def of(cls, motion: Motion, names: Iterable[str] | None = None) -> MarkerMotion:
+        """Places of markers of a motion's skeleton (`kido.Marker`), or of origins of its bodies.
+
+        Args:
+            motion: of a skeleton.
+            names: of markers or bodies; None for all markers.
 
         Raises:
             StateError: the motion has no skeleton.
+            NameLookupError: there is no such marker or body.
         """
         skeleton = motion.skeleton
         if skeleton is None:
             raise StateError("markers: the motion has no skeleton: Motion.on() gives it one")
-        markers = skeleton.nodes(Marker)
+        nodes = skeleton.nodes(Marker) if names is None else [point(skeleton, name) for name in names]
         X = np.array([skeleton.forward_kinematics(q) for q in motion.positions])
-        places = np.zeros((motion.num_frames, len(markers), 3))
-        for k, marker in enumerate(markers):
-            pose = X[:, marker.body.index]
-            places[:, k] = pose[:, :3, :3] @ marker.offset + pose[:, :3, 3]
-        return cls([marker.name for marker in markers], places, motion.frame_rate, start=motion.start)
+        places = np.zeros((motion.num_frames, len(nodes), 3))
+        for k, node in enumerate(nodes):
+            pose = X[:, node.body.index if isinstance(node, Marker) else node.index]
+            places[:, k] = pose[:, :3, 3] + (pose[:, :3, :3] @ node.offset if isinstance(node, Marker) else 0.0)
+        return cls([node.name for node in nodes], places, motion.frame_rate, start=motion.start)
 
     @property
     def num_frames(self) -> int:

@@ -12,6 +12,8 @@ from kido.arrays import fixed
 from kido.attributes import FixedAttributes
 from kido.errors import NameLookupError, StateError
 from kido.math.transform import as_numbers, number_or_nan
+from kido.motions.fitting import fit
+from kido.motions.markers import MarkerMotion
 from kido.motions.matching import matched
 from kido.motions.splines import Development
 from kido.reprs import brief
@@ -311,6 +313,56 @@ class Motion(FixedAttributes):
         whole = np.tile(np.asarray(skeleton.positions, dtype=float), (self.num_frames, 1))
         whole[:, columns >= 0] = self.positions[:, columns[columns >= 0]]
         return Motion(None, whole, self.frame_rate, skeleton=skeleton, start=self.start)
+
+    def retargeted(
+        self, skeleton: Skeleton, points: Mapping[str, str], *, scale: float = 1.0, start: ArrayLike | None = None
+    ) -> Motion:
+        """The motion of another skeleton whose points go where points of this one go, by inverse kinematics.
+
+        Args:
+            skeleton: whose motion it is to be.
+            points: markers or bodies of this motion's skeleton, and those of the other that follow them: three or more.
+            scale: of their places, about the origin of the world: the size of the other by that of this one.
+            start: positions at which the search for the first frame begins; None for the present ones.
+
+        Raises:
+            StateError: the motion has no skeleton, too few points, or a scale that is no number above 0.
+            NameLookupError: there is no such marker or body.
+        """
+        factor = number_or_nan(scale)
+        if not 0.0 < factor < np.inf:
+            raise StateError(f"motion: scale is {scale!r}; expected a number above 0")
+        seen = MarkerMotion.of(self, points)
+        places = MarkerMotion(seen.names, factor * seen.places, self.frame_rate, start=self.start)
+        return Motion.from_markers(skeleton, places, points, start=start)
+
+    @classmethod
+    def from_markers(
+        cls,
+        skeleton: Skeleton,
+        markers: MarkerMotion,
+        names: Mapping[str, str] | None = None,
+        *,
+        start: ArrayLike | None = None,
+    ) -> Motion:
+        """The motion of a skeleton whose points are nearest to markers, by least squares within limits of joints.
+
+        Each frame is searched for from the one before (`kido.IkSolver`); markers that are not seen do not count. What
+        noise they have the motion has: `smoothed` takes it out. `MarkerMotion.of` tells where the points come to be.
+
+        Args:
+            skeleton: what moves.
+            markers: places of markers.
+            names: which of them is which marker or body of the skeleton; None for the markers (`kido.Marker`) of the
+                same name, after a colon or not. At least three.
+            start: positions at which the search for the first frame begins; None for the present ones.
+
+        Raises:
+            StateError: too few markers, or a start that does not fit.
+            NameLookupError: there is no such marker or body.
+        """
+        found = fit(skeleton, markers, names, start)
+        return cls(None, found, markers.frame_rate, skeleton=skeleton, start=markers.start)
 
     @classmethod
     def from_recording(cls, recording: Recording, name: str | None = None, frame_rate: float | None = None) -> Motion:
