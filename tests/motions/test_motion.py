@@ -305,3 +305,22 @@ def test_of_a_recording(tmp_path: Path):
     assert fine.frame_rate == 500
     with pytest.raises(KidoError, match="no skeleton 'ghost'"):
         Motion.from_recording(recording, "ghost")
+
+
+def test_as_a_recording(tmp_path: Path):
+    """Positions bit for bit, velocities those of the spline; the skeleton stays where it is."""
+    motion = sampled(60)
+    before = motion.skeleton.positions
+    motion.record(tmp_path / "m.h5")
+    assert np.array_equal(motion.skeleton.positions, before) and motion.skeleton.mobile
+    recording = kido.Recording.open(tmp_path / "m.h5")
+    series = recording.skeleton("body")
+    assert np.array_equal(series.positions[: motion.num_frames], motion.positions)
+    assert_allclose(series.velocities[: motion.num_frames], motion.derivatives().velocities, atol=1e-15)
+    again = Motion.from_recording(recording)
+    assert_allclose(again.positions[: motion.num_frames], motion.positions, atol=1e-12)
+    assert again.frame_rate == pytest.approx(60)
+    with pytest.raises(StateError, match="no skeleton to record"):
+        Motion(["a"], [[1.0]], 1).record(tmp_path / "n.h5")
+    with pytest.raises(KidoError, match=r"m\.h5"):
+        motion.record(tmp_path / "m.h5")

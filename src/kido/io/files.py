@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kido.simulation import World
     from kido.skeleton import Skeleton
 
-__all__ = ["FORMATS", "Format", "find", "load", "load_motion", "load_skeleton", "load_world", "save"]
+__all__ = ["FORMATS", "Format", "find", "format_of_file", "load", "load_motion", "load_skeleton", "load_world", "save"]
 
 
 class Format(NamedTuple):
@@ -43,6 +43,12 @@ class Format(NamedTuple):
     writer: str
     others: tuple[str, ...] = ()
     holds: str = "a model"
+
+    @property
+    def options(self) -> list[str]:
+        """Names of the reader's options."""
+        reader = import_module(self.reader).read
+        return [name for name in inspect.signature(reader).parameters if name not in ("source", "path")]
 
     def __str__(self) -> str:
         return f"{self.suffix} (<{self.root}>)" if self.root else self.suffix
@@ -119,10 +125,17 @@ def load(path: str | Path, **options: Any) -> Skeleton | World | Motion | Marker
         raise KidoError(f"load: expected the path of a file, a bundled model or XML text, got {path!r}")
     source = path if is_text(path) else find(path)
     found = _format_of(source)
-    reader = import_module(found.reader).read
-    known = [name for name in inspect.signature(reader).parameters if name not in ("source", "path")]
-    check_options(f"load: {found.suffix} files: read", options, known)
-    return reader(source, **options)
+    check_options(f"load: {found.suffix} files: read", options, found.options)
+    return import_module(found.reader).read(source, **options)
+
+
+def format_of_file(model: str | Path) -> Format:
+    """The format in which `load` reads a file or a bundled model.
+
+    Raises:
+        KidoError: as of `load`.
+    """
+    return _format_of(find(model))
 
 
 def load_skeleton(path: str | Path, **options: Any) -> Skeleton:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,13 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.arrays import fixed
 from kido.attributes import FixedAttributes
-from kido.errors import NameLookupError, StateError
+from kido.errors import KidoWarning, NameLookupError, StateError
 from kido.math.transform import as_numbers, number_or_nan
 from kido.motions.fitting import fit
 from kido.motions.markers import MarkerMotion
 from kido.motions.matching import matched
 from kido.motions.splines import Development
+from kido.recording import Recorder
 from kido.reprs import brief
+from kido.simulation import World
 from kido.skeleton.joints.coordinates import CoordinateKind
 
 if TYPE_CHECKING:
@@ -363,6 +367,35 @@ class Motion(FixedAttributes):
         """
         found = fit(skeleton, markers, names, start)
         return cls(None, found, markers.frame_rate, skeleton=skeleton, start=markers.start)
+
+    def record(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write it as a recording, to be replayed, read and analysed like those of worlds (`kido.Recording`).
+
+        Velocities are those of `derivatives`; nothing is simulated. Its time begins at 0.
+
+        Args:
+            path: HDF5 file to create.
+            overwrite: replace an existing file.
+
+        Raises:
+            StateError: the motion has no skeleton.
+            RecordingError: the file cannot be written.
+        """
+        skeleton = self._checked()
+        if skeleton is None:
+            raise StateError("motion: it has no skeleton to record: Motion.on() gives it one")
+        twin = skeleton.clone()
+        twin.mobile = False  # steps count the time, and move nothing
+        world = World(twin.name, time_step=1.0 / self.frame_rate, gravity=(0.0, 0.0, 0.0))
+        world.add_skeleton(twin)
+        _, velocities, _ = self.derivatives()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", KidoWarning)  # of limits, which a motion may exceed
+            twin.positions, twin.velocities = self.positions[0], velocities[0]
+            with Recorder(world, path, overwrite=overwrite):
+                for q, u in zip(self.positions[1:], velocities[1:], strict=True):
+                    twin.positions, twin.velocities = q, u
+                    world.step()
 
     @classmethod
     def from_recording(cls, recording: Recording, name: str | None = None, frame_rate: float | None = None) -> Motion:
