@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation
 import kido
 from io_samples import AMC, ASF, BRACES, BVH, CSV, DOF
 from kido.errors import FileFormatError, KidoError, ModelError
+from kido.motions import MarkerMotion
 
 DOF_FILES = {  # frames, coordinates, frame rate; skeleton of `skel_old` that it moves
     "RHand": (202, 30, 60, "YutingEuler"),
@@ -88,12 +89,13 @@ def test_dof_files_of_dart(name: str, dart_data: Path):
 
 
 def test_a_captured_man_stands_upright(dart_data: Path):
-    """DART's captured motion on the skeleton of Vicon: by names; the head is above the hips by half a metre."""
-    man = kido.load_skeleton(dart_data / "vsk" / "Nick01.vsk")
+    """DART's captured motion on its skeleton: at all times the head is above the hips by 0.4 m, and these above the
+    feet."""
+    man = kido.load_skeleton(dart_data / "skel_old" / "YunfeiSKEL003.skel")
     motion = kido.load_motion(dart_data / "dof" / "init_Tpose.dof").on(man)
-    man.positions = motion.at(1.0)
-    height = {name: man.body(name).world_transform[2, 3] for name in ("Head", "Hips", "LeftFoot")}
-    assert height["Head"] - height["Hips"] > 0.5 and 0.0 < height["LeftFoot"] < 0.2
+    parts = [f"YunfeiSKEL003_{name}" for name in ("Head", "Hips", "LeftFoot", "RightFoot")]
+    head, hips, *feet = MarkerMotion.of(motion, parts).places[..., 2].T
+    assert (head - hips > 0.4).all() and (hips - np.maximum(*feet) > 0.4).all()
 
 
 # -- BVH ---------------------------------------------------------------------------------------------------
@@ -180,6 +182,7 @@ REFUSED = [
     (".bvh", BVH, "3 Xrotation Z", "3 Xrotation X", r":6: joint 'Thigh': .*Thigh_Xrotation"),
     (".bvh", BVH, "0.0083333", "0", r":32: the interval between frames is 0 s; expected above 0"),
     (".bvh", BVH, "52.0", "", r":35: the file ends after 29 of 30 numbers"),
+    (".bvh", BVH, "52.0", "52}0", r":35: .* is '52}0'; expected a number"),
     (".bvh", BVH, "52.0", "fast", r":35: .* is 'fast'; expected a number"),
     (".bvh", BVH, "ROOT Hips", "JOINT Hips", r":2: found 'JOINT'; expected 'ROOT' or 'MOTION'"),
     (".bvh", BVH, BVH[9:440], "\n", r"the hierarchy has no ROOT|expected"),

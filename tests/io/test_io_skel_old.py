@@ -110,6 +110,7 @@ REFUSED = [
     ("{ knee, z }", "{ x, z }", r":14: the coordinate 'x' moves in line 10 already"),
     ("handles { tip { <0, -0.4, 0>, 1, foot } }", "handles { tip { <0, -0.4, 0>, 1, toe } }", r"no node 'toe'"),
     ("handles {", "{", r":26: found '{'; expected 'dofs' or"),
+    ("length { 0.5", "length { 1e200", r":12: primitive of node 'pelvis': "),
     ("node foot", "node shank", r":16: node 'shank': .*man_shank"),
     ("foot } }\n", "foot }\n", r":26: the file ends; expected a name in handles or '}'"),
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -136,8 +137,9 @@ class Words:
         except ValueError:
             values, sound = np.zeros(0), False
         if not sound:
-            for _ in range(count):  # which of them
-                self._as_number(self.take(what), what)
+            for match in islice(WORD.finditer(self._text, self._next), count):  # which of them
+                self._last = match.start()
+                self._as_number(match.group(), what)
         self._next = len(self._text) - len(rest)
         self._last = max(self._next - 1, 0)
         return values

@@ -146,8 +146,9 @@ class _Builder:
             else:
                 raise NameLookupError("name in mass", spec.mass, list(self.description.masses))
             scale = self.value(spec.scale)
-            xx, yy, zz = mass * (scale * spec.size) ** 2 / (12.0 if spec.box else 20.0)
-            return Inertia.from_diagonal(mass, (yy + zz, xx + zz, xx + yy), scale * spec.center)
+            with np.errstate(over="ignore", invalid="ignore"):  # what is no number is refused
+                xx, yy, zz = mass * (scale * spec.size) ** 2 / (12.0 if spec.box else 20.0)
+                return Inertia.from_diagonal(mass, (yy + zz, xx + zz, xx + yy), scale * spec.center)
 
     def _add_shape(self, body: BodyNode, spec: PrimitiveSpec) -> None:
         with located(spec.place):
