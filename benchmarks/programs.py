@@ -19,16 +19,19 @@ from scipy.spatial.transform import Rotation
 
 @dataclass
 class States:
-    """`count` random states: joint values by name, the base's pose and twist (own axes), efforts."""
+    """`count` random states: joint values by name, within limits, the base's pose and twist (own axes), efforts."""
 
     joints: list[str]
     free_base: bool
     count: int
+    limits: np.ndarray | None = None  # (2, joints)
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
 
     def __post_init__(self) -> None:
         n, shape = len(self.joints), (self.count, len(self.joints))
         self.position = self.rng.uniform(-1.5, 1.5, shape)
+        if self.limits is not None:
+            self.position = np.clip(self.position, *self.limits)
         self.velocity, self.acceleration, self.effort = self.rng.standard_normal((3, self.count, n))
         self.base_rotation = Rotation.random(self.count, random_state=self.rng)
         self.base_position = self.rng.uniform(-1, 1, (self.count, 3))

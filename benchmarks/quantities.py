@@ -35,7 +35,7 @@ class Measured:
     def __init__(self, robot: Robot):
         self.robot = robot
         text = robot.urdf()
-        states = States(joint_names(text), robot.free_base, COUNT)
+        states = States(joint_names(text), robot.free_base, COUNT, joint_limits(text))
         kido = Kido(text, states)
         pinocchio, dartpy, mujoco = (peer(text, states, kido.joints) for peer in (Pinocchio, Dartpy, Mujoco))
         self.programs = {p.name: p for p in (kido, pinocchio, dartpy, mujoco)}
@@ -78,6 +78,13 @@ def joint_names(text: str) -> list[str]:
     """Names of the moving joints of a prepared robot, its base's apart."""
     joints = etree.fromstring(text.encode()).findall("joint")
     return [j.get("name") for j in joints if j.get("type") not in ("fixed", "floating")]
+
+
+def joint_limits(text: str) -> np.ndarray:
+    """Lower and upper limits of the same joints, (2, joints); infinite where there are none."""
+    moving = [etree.fromstring(text.encode()).find(f"joint[@name='{name}']/limit") for name in joint_names(text)]
+    bounds = [(-np.inf, np.inf) if x is None else (float(x.get("lower", 0)), float(x.get("upper", 0))) for x in moving]
+    return np.array([(-np.inf, np.inf) if low == high else (low, high) for low, high in bounds]).T
 
 
 def times(calls: dict[str, dict[str, Call]], quantity: str, repeats: int, seconds: float) -> dict[str, float]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kido.jit import Struct
-from kido.solvers import BOUNDED, CONTACT, new_problem
+from kido.solvers import BOUNDED, CONTACT, body_newton_island, new_problem
+from kido.solvers.problem import block_segments
 
 H = 1e-3
 G = 9.81
@@ -194,3 +195,52 @@ __all__ = [
     "residual",
     "stack",
 ]
+
+
+def with_masses(segments: list[Segment], blocks: list[Block], **settings) -> Struct:
+    """A problem that knows the masses of its segments, and Newton's method."""
+    sizes = [len(s.velocity) for s in segments]
+    c = problem(segments, blocks, inertias=sum(n * n for n in sizes), **settings)
+    at = dof = 0
+    for s, n in zip(segments, sizes, strict=True):
+        c.inertia_at[dof] = 1 + at
+        c.inertia[at : at + n * n] = s.mass.ravel()
+        at, dof = at + n * n, dof + n
+    c.body_newton = body_newton_island
+    return c
+
+
+def random_graph(seed: int, lengths=(6, 6, 9, 3, 6, 14, 1, 6)):
+    """Segments of mixed length, in one island, with blocks on one, two and three of them."""
+    rng = np.random.default_rng(seed)
+    segments = [Segment((lambda x: x @ x.T + np.eye(n))(rng.normal(size=(n, n))), rng.normal(size=n)) for n in lengths]
+    chain = [(k, k + 1) for k in range(len(lengths) - 1)]
+    pairs = [*chain, *(tuple(rng.choice(len(lengths), 2, replace=False)) for _ in range(4)), (2, None)]
+    blocks = []
+    for k, (a, b) in enumerate(pairs):
+        kind = BOUNDED if k % 4 == 3 else CONTACT
+        rows = 1 if kind == BOUNDED else 3
+        more = [int(rng.integers(len(lengths)))] if k % 3 == 0 else []
+        blocks.append(
+            Block(
+                int(a),
+                rng.normal(size=(rows, lengths[a])),
+                None if b is None else int(b),
+                None if b is None else rng.normal(size=(rows, lengths[b])),
+                mu=0.6,
+                kind=kind,
+                more=[(m, rng.normal(size=(rows, lengths[m]))) for m in more if m not in (a, b)],
+            )
+        )
+    return segments, blocks
+
+
+def body_mass(c: Struct, dof: int) -> np.ndarray:
+    """Mass matrix of a free body whose inertia is m diag(k, k, k, 1, 1, 1), from one of its rows and its response."""
+    for b in range(c.num_blocks):
+        for first, length, at in block_segments(c, b):
+            if first == dof:
+                j, y = c.J[at : at + length], c.Y[at : at + length]
+                k = np.argmax(np.abs(j[:3])), 3 + np.argmax(np.abs(j[3:]))
+                return np.diag(np.repeat([j[k[0]] / y[k[0]], j[k[1]] / y[k[1]]], 3))
+    return np.eye(6)  # touched by nothing

@@ -1,21 +1,12 @@
 """Newton's method on the exact cone along a tree: contacts and joint rows of one robot, one sweep an iteration.
 
 Where all blocks of an island act on one skeleton, each on one of its bodies (contacts with the ground or with what
-does not respond) or on one coordinate, a linearization of their laws is a tree held by linear laws
-(`kido.kernels.regularized_tree`). An iteration costs a sweep of the tree and some work for each block: neither rows of
-J and of responses nor a matrix are read. With x = p - D v, D a block's mean inertia, the law of a contact is
-
-* open where x_n <= 0:  p = 0;
-* sticking where |x_t| <= mu x_n:  p' = p - sigma v';
-* sliding else, along e = x_t / |x_t|:  p_n' = p_n - sigma v_n',  p_t' = mu p_n' e - (mu p_n / |v_t|) (1 - e e^T) v_t'
-
-with sigma = TREE_PENALTY D and primes for the iteration's result. Limits, dry friction and servos: at a bound, else as
-sticking. Steps are full ones. A warm start mostly has the right cases, and one or two iterations are enough: the error
-of an iteration is the change of p over TREE_PENALTY. Greater penalties amplify what redundant contacts leave undecided,
-so that only where impulses creep, along a direction that moves next to nothing, the penalty is raised. What is not
-solved when nothing is gained any more is left as it is: sweeps find other cases from there (`kido.solvers.default`).
-
-Source: Alart and Curnier 1991 for the cases; Rockafellar 1976 for the proximal term.
+does not respond) or on one coordinate, a linearization of their laws (`kido.solvers.laws`) is a tree held by linear
+laws (`kido.kernels.regularized_tree`). An iteration costs a sweep of the tree and some work for each block: neither
+rows of J and of responses nor a matrix are read. Steps are full ones. A warm start mostly has the right cases, and one
+or two iterations are enough. Only where impulses creep, along a direction that moves next to nothing, the penalty is
+raised. What is not solved when nothing is gained any more is left as it is: sweeps find other cases from there
+(`kido.solvers.default`).
 """
 
 from __future__ import annotations
@@ -46,22 +37,31 @@ from kido.kernels.regularized_tree import (
     weigh_held,
 )
 from kido.kernels.touched_laws import apply_touched, release_touched, solve_touched
-from kido.solvers.body_newton import MAX_CONE_FRICTION, MAX_PENALTY
-from kido.solvers.certify import measure_rows
+from kido.math.choices import any_positive
+from kido.solvers.body_newton import MAX_CONE_FRICTION
+from kido.solvers.certify import is_fine, measure_rows
 from kido.solvers.gauss_seidel import relax_bounded, relax_contact
 from kido.solvers.history import BEST_ROW, gather, put_back
+from kido.solvers.laws import (
+    FIRM_PENALTY,
+    GOOD_MERIT,
+    LAW_PENALTY,
+    LAW_ROW,
+    V,
+    adapt,
+    bounded_law,
+    contact_law,
+    follow_bounded,
+    follow_contact,
+    held_penalty,
+)
 from kido.solvers.problem import BOUNDED, PROBLEM
 from kido.solvers.rows import INDEX, free_velocity, is_deferred, load_impulse, project_block, set_impulse
 from kido.tree.schema import DATA, TREE
 
-TREE_PENALTY = 1e3  # sigma over the block's mean inertia, at first
-CREEPING = 0.8  # at a merit of this share of the one before, up to its inverse, impulses creep: the penalty is raised
-STEEPEST = 1.0 - 1e-9  # share of the cone's edge from which on a sliding contact turns like a sticking one
-TREE_PATIENCE, SLOW_GAIN = 4, 0.9  # iterations that leave more than this share of the least merit, before it stops
-GOOD_MERIT = 0.5  # merit at which the impulses are made admissible and measured
-
-# Rows of `history`: row velocities; then the law of each block.
-V_ROW, LAW_ROW, GAIN_ROW, AXIS_ROW = 0, 2, 3, 4
+PATIENCE = 4  # vain iterations in turn before it stops
+REST_STEPS = 4  # most iterations of what is solved, but leaves more than `newton_tolerance`
+WARM = 1e5  # merit up to which a warm start mostly has the right cases, so that the first penalty is FIRM_PENALTY
 
 
 class TREE_NEWTON(Struct):
@@ -113,44 +113,15 @@ def tree_of_island(t, c, src, r, island):
 
 @kernel
 def hold_contact(c, src, y, k, b, penalty):
-    """Add the linearized law of a contact to what holds its body; LAW_ROW, GAIN_ROW and AXIS_ROW keep it."""
+    """Add the linearized law of a contact to what holds its body."""
     h, w = c.history, src.wrench
     i, body = c.row[b] & INDEX, src.body[b]
-    step, mu = c.step[b], c.mu[b]
-    sigma = penalty * step
-    p0, p1, p2 = c.impulse[i], c.impulse[i + 1], c.impulse[i + 2]
-    v0, v1, v2 = h[V_ROW, k], h[V_ROW, k + 1], h[V_ROW, k + 2]
-    soft0, soft1, soft2 = c.compliance[i], c.compliance[i + 1], c.compliance[i + 2]
-    x0, x1, x2 = p0 - step * v0, p1 - step * v1, p2 - step * v2
-    # p' = q - G (J u' - J u), and u' - u is by p' - p; G: gn on the normal, e gn from it to the tangents, g11, g12, g22
-    # among these
-    q0 = q1 = q2 = gn = g11 = g12 = g22 = e1 = e2 = 0.0
-    if x0 > 0.0:
-        gn = sigma / (1.0 + sigma * soft0)
-        q0 = p0 - gn * v0
-        t2 = x1 * x1 + x2 * x2
-        if mu > 0.0 and t2 <= mu * mu * x0 * x0:
-            g11 = sigma / (1.0 + sigma * soft1)
-            g22 = sigma / (1.0 + sigma * soft2)
-            q1 = p1 - g11 * v1
-            q2 = p2 - g22 * v2
-        elif mu > 0.0:
-            size = math.sqrt(t2)
-            a1, a2 = x1 / size, x2 / size
-            edge = min(mu * max(p0, 0.0) / size, STEEPEST)
-            g = min(edge / (1.0 - edge) * step, sigma)
-            soft = 0.5 * (soft1 + soft2)
-            g /= 1.0 + g * soft
-            across = g * (a1 * (v2 - soft * p2) - a2 * (v1 - soft * p1))
-            q1 = mu * q0 * a1 + a2 * across
-            q2 = mu * q0 * a2 - a1 * across
-            g11, g12, g22 = g * a2 * a2, -g * a1 * a2, g * a1 * a1
-            e1, e2 = mu * a1, mu * a2
-    h[LAW_ROW, k], h[LAW_ROW, k + 1], h[LAW_ROW, k + 2] = q0, q1, q2
-    h[GAIN_ROW, k], h[GAIN_ROW, k + 1], h[GAIN_ROW, k + 2] = g11, g12, g22
-    h[AXIS_ROW, k], h[AXIS_ROW, k + 1], h[AXIS_ROW, k + 2] = gn, e1, e2
-    pull_contact(src, y, b, q0 - p0, q1 - p1, q2 - p2)
-    if gn == 0.0:
+    gn, e1, e2, g11, g12, g22 = contact_law(c, k, b, penalty)
+    pull_contact(
+        src, y, b,
+        h[LAW_ROW, k] - c.impulse[i], h[LAW_ROW, k + 1] - c.impulse[i + 1], h[LAW_ROW, k + 2] - c.impulse[i + 2],
+    )  # fmt: skip
+    if not any_positive(gn):
         return
     for j in range(6):
         b0 = gn * w[b, j]
@@ -167,20 +138,8 @@ def hold_contact(c, src, y, k, b, penalty):
 @kernel
 def hold_joint(c, src, y, k, b, penalty):
     """Add the linearized law of a joint's row to what holds its coordinate."""
-    h = c.history
-    i = c.row[b] & INDEX
-    p, v, step = c.impulse[i], h[V_ROW, k], c.step[b]
-    x = p - step * v
-    q = g = 0.0
-    if x < c.lower[b]:
-        q = c.lower[b]
-    elif x > c.upper[b]:
-        q = c.upper[b]
-    else:
-        g = penalty * step / (1.0 + penalty * step * c.compliance[i])
-        q = p - g * v
-    h[LAW_ROW, k], h[GAIN_ROW, k] = q, g
-    y.joint_pull[src.index[b]] += src.sign[b] * (q - p)
+    g = bounded_law(c, k, b, penalty)
+    y.joint_pull[src.index[b]] += src.sign[b] * (c.history[LAW_ROW, k] - c.impulse[c.row[b] & INDEX])
     y.joint_gain[src.index[b]] += g
 
 
@@ -211,32 +170,18 @@ def hold_blocks(c, src, y, island, penalty):
 @kernel
 def follow_tree(c, src, y, island):
     """Impulses by their linearized laws, and velocities of the rows, from how those of the tree change."""
-    h, w, V = c.history, src.wrench, y.V
+    w = src.wrench
     k = c.island_row[island] & INDEX
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e] & INDEX
-        i = c.row[b] & INDEX
         if c.kind[b] == BOUNDED:
-            d = src.sign[b] * y.s[src.index[b]]
-            p = h[LAW_ROW, k] - h[GAIN_ROW, k] * d
-            h[V_ROW, k] += d + c.compliance[i] * (p - c.impulse[i])
-            c.impulse[i] = p
+            follow_bounded(c, k, b, src.sign[b] * y.s[src.index[b]])
             k += 1
         else:
             body = src.body[b]
-            d0, d1, d2 = (
-                row_velocity(w, b, 0, V, body),
-                row_velocity(w, b, 1, V, body),
-                row_velocity(w, b, 2, V, body),
-            )
-            n = h[AXIS_ROW, k] * d0
-            p0 = h[LAW_ROW, k] - n
-            p1 = h[LAW_ROW, k + 1] - h[AXIS_ROW, k + 1] * n - h[GAIN_ROW, k] * d1 - h[GAIN_ROW, k + 1] * d2
-            p2 = h[LAW_ROW, k + 2] - h[AXIS_ROW, k + 2] * n - h[GAIN_ROW, k + 1] * d1 - h[GAIN_ROW, k + 2] * d2
-            h[V_ROW, k] += d0 + c.compliance[i] * (p0 - c.impulse[i])
-            h[V_ROW, k + 1] += d1 + c.compliance[i + 1] * (p1 - c.impulse[i + 1])
-            h[V_ROW, k + 2] += d2 + c.compliance[i + 2] * (p2 - c.impulse[i + 2])
-            c.impulse[i], c.impulse[i + 1], c.impulse[i + 2] = p0, p1, p2
+            d0, d1 = row_velocity(w, b, 0, y.V, body), row_velocity(w, b, 1, y.V, body)
+            d2 = row_velocity(w, b, 2, y.V, body)
+            follow_contact(c, k, b, d0, d1, d2)
             k += 3
 
 
@@ -273,14 +218,14 @@ def measure_velocities(c, src, y, island):
         i = c.row[b] & INDEX
         if c.kind[b] == BOUNDED:
             v = free[i] + src.sign[b] * y.s[src.index[b]]
-            h[V_ROW, k] = v + (c.bias[i] + c.compliance[i] * c.impulse[i])
+            h[V, k] = v + (c.bias[i] + c.compliance[i] * c.impulse[i])
             k += 1
         else:
             for r in range(3):
                 v = free[i + r] + row_velocity(src.wrench, b, r, y.V, src.body[b])
-                h[V_ROW, k + r] = v + (c.bias[i + r] + c.compliance[i + r] * c.impulse[i + r])
+                h[V, k + r] = v + (c.bias[i + r] + c.compliance[i + r] * c.impulse[i + r])
             k += 3
-    return measure_rows(c, island, V_ROW)
+    return measure_rows(c, island, V)
 
 
 @kernel
@@ -319,9 +264,15 @@ def solve_alone(c, island):
     k = c.island_row[island] & INDEX
     h = c.history
     if c.kind[b] == BOUNDED:
-        relax_bounded(c, b, h[V_ROW, k])
+        relax_bounded(c, b, h[V, k])
     else:
-        relax_contact(c, b, h[V_ROW, k], h[V_ROW, k + 1], h[V_ROW, k + 2])
+        relax_contact(c, b, h[V, k], h[V, k + 1], h[V, k + 2])
+
+
+@kernel
+def is_solved(c, island, merit):
+    """Whether an island that was measured needs no iteration."""
+    return merit <= 1.0 and is_fine(c, island)
 
 
 @callback
@@ -329,7 +280,7 @@ def tree_newton_island(address, island, cap, unused):
     """Newton's method on one island until it is solved (`measure_island`) or `cap` iterations are done.
 
     Reads impulses; leaves those of the last iteration, made admissible, with their u and what `measure_island` sets.
-    Stops early where TREE_PATIENCE iterations in turn gained little.
+    Stops early where PATIENCE iterations in turn gained little.
 
     Returns:
         The number of iterations; -1 where the island is none of one robot alone, which is not measured then.
@@ -351,10 +302,10 @@ def tree_newton_island(address, island, cap, unused):
     merit = math.inf
     if columns > 0:
         merit = apply_to_few(c, src, y, x, island, slot, columns)
-    if columns == 0 or not 1.0 < merit < math.inf:
+    if columns == 0 or not math.isfinite(merit) or is_solved(c, island, merit):
         merit = apply_to_tree(t, d, c, src, y, island, tree_index)
     done = 0
-    if merit > 1.0 and math.isfinite(merit):
+    if math.isfinite(merit) and not is_solved(c, island, merit):
         if c.island_start[island + 1] - c.island_start[island] == 1:
             solve_alone(c, island)
             merit = apply_to_tree(t, d, c, src, y, island, tree_index)
@@ -362,30 +313,33 @@ def tree_newton_island(address, island, cap, unused):
         else:
             if columns == 0:
                 weigh_held(t, d, y, first, last)
-            best, vain, penalty = merit, 0, TREE_PENALTY
-            while done < cap and vain < TREE_PATIENCE and merit > 1.0 and math.isfinite(merit):
+            best, vain, penalty = merit, 0.0, LAW_PENALTY
+            more = 1 if merit > 1.0 else REST_STEPS
+            while done < cap and vain < PATIENCE and math.isfinite(merit) and (merit > 1.0 or more > 0):
                 gather(c, island, BEST_ROW)
-                while done < cap and vain < TREE_PATIENCE and merit > GOOD_MERIT and math.isfinite(merit):
+                while done < cap and vain < PATIENCE and math.isfinite(merit) and (merit > GOOD_MERIT or more > 0):
+                    if merit <= 1.0:
+                        if is_fine(c, island):
+                            more = 0
+                            break
+                        more -= 1
+                    firm = merit <= 1.0 or (done == 0 and merit <= WARM)
+                    held = FIRM_PENALTY if firm else held_penalty(vain, penalty)
                     if columns > 0:
                         release_touched(y, x, slot)
-                        hold_blocks(c, src, y, island, penalty)
-                        solve_touched(y, x, slot, columns)
-                    else:
+                        hold_blocks(c, src, y, island, held)
+                        if not solve_touched(y, x, slot, columns):
+                            columns = 0
+                            weigh_held(t, d, y, first, last)
+                    if columns == 0:
                         release_tree(t, y, first, number)
-                        hold_blocks(c, src, y, island, penalty)
+                        hold_blocks(c, src, y, island, held)
                         solve_held_tree(t, d, y, first, number, src.time_step)
                     follow_tree(c, src, y, island)
                     before = merit
-                    merit = measure_rows(c, island, V_ROW)
+                    merit = measure_rows(c, island, V)
                     done += 1
-                    vain = vain + 1 if merit > SLOW_GAIN * best else 0
-                    best = min(best, merit)
-                    if merit > CREEPING * before and merit * CREEPING < before and penalty < MAX_PENALTY:
-                        penalty *= 10.0
-                        vain = 0
-                        if columns > 0:  # in dense equations greater penalties cost more digits than in sweeps
-                            columns = 0
-                            weigh_held(t, d, y, first, last)
+                    best, vain, penalty = adapt(merit, before, best, vain, penalty)
                 if not math.isfinite(merit):
                     put_back(c, island, BEST_ROW)
                 make_admissible(c, island)

@@ -40,10 +40,13 @@ class TOUCHED(Struct):
     place = integers("bodies", doc="first column of a body that is touched")
     arm = floats("bodies", 3, unit="m", doc="first of these points from the body's origin, world axes")
     Omega = floats("slots", MOST, WIDTH, doc="velocity of each column by an impulse of another")
-    A = floats("slots", MOST, MOST, doc="work: I + Omega G of the columns that are held")
+    inverse = floats("slots", MOST, MOST, doc="inertia of the columns that are held")
+    inverted = integers("slots", doc="how many columns that is of; 0: none")
+    A = floats("slots", MOST, MOST, doc="work: the same, with G")
     F = floats("slots", MOST, doc="work: impulses, and the right side")
     V = floats("slots", MOST, doc="work: velocities")
-    held = integers("slots", MOST, doc="work: columns that are held")
+    kept = floats("slots", MOST, doc="work: impulses, then velocities, of the columns that are held")
+    held = integers("slots", MOST, doc="columns that are held")
 
 
 @kernel
@@ -186,6 +189,7 @@ def make_columns(t, d, y, x, w, numbers, tree_index):
     columns, Omega = x.number[tree_index], x.Omega
     bodies, dofs = x.num_bodies[slot], x.num_dofs[slot]
     begin = columns - dofs
+    x.inverted[slot] = 0
     for start in range(0, columns, TOGETHER):
         zero = 0.0 * w.wrench[0, 0]
         for k in range(length):

@@ -3,14 +3,19 @@
 With Omega of `kido.kernels.touched_bodies` and the laws F = z - G V of `kido.kernels.regularized_tree`, G in blocks of
 bodies and coordinates,
 
-    V = Omega F,    (I + Omega G) V = Omega z.
+    V = Omega F,    (Omega_h^-1 + G_h) V_h = z_h + Omega_h^-1 Omega_hn z_n,
 
-Columns that no law holds, G = 0, are no unknowns. The velocity of a body that is touched at one point is that point's.
+h being the columns that are held, n those that no law holds, G = 0. (I + Omega G) V = Omega z has the same solution,
+but for a gain of sigma times the columns' inertia loses sigma^2 of the digits, not sigma. The velocity of a body that
+is touched at one point is that point's.
 """
 
 from __future__ import annotations
 
-from kido.jit import kernel
+from kido.jit import kernel, where_positive
+from kido.math.choices import any_positive, smaller
+
+SINGULAR = 1e-9  # share of its compliance that is left of a column which depends on others
 
 
 @kernel
@@ -82,42 +87,71 @@ def list_held_columns(y, x, slot, columns):
         body = x.body[slot, n]
         if y.gain[body, 21] + y.gain[body, 28] + y.gain[body, 35] != 0.0:  # forces: no law holds moments alone
             for j in range(x.place[body], x.place[body] + (3 if x.contacts[body] == 1 else 6)):
-                x.held[slot, held] = j
-                held += 1
+                held = list_column(x, slot, held, j)
     begin = columns - x.num_dofs[slot]
     for n in range(x.num_dofs[slot]):
         if y.joint_gain[x.dof[slot, n]] != 0.0:
-            x.held[slot, held] = begin + n
-            held += 1
+            held = list_column(x, slot, held, begin + n)
     return held
 
 
 @kernel
-def fill_held(y, x, slot, columns, held):
-    """A = I + Omega G among the columns that are held."""
-    A, Omega = x.A, x.Omega
+def list_column(x, slot, held, column):
+    """List a column as the next. Returns how many there are; what was inverted is of no use if it was another."""
+    if x.held[slot, held] != column:
+        x.held[slot, held] = column
+        x.inverted[slot] = 0
+    return held + 1
+
+
+@kernel
+def invert_held(x, slot, held):
+    """`inverse` of Omega among the columns that are held, their inertia. Returns a positive number if it is regular."""
+    A, Omega = x.inverse, x.Omega
+    regular = 1.0 + 0.0 * Omega[slot, 0, 0]
+    for r in range(held):
+        for c in range(held):
+            A[slot, r, c] = Omega[slot, x.held[slot, r], x.held[slot, c]]
+    for k in range(held):
+        p = A[slot, k, k]
+        regular = smaller(p - SINGULAR * Omega[slot, x.held[slot, k], x.held[slot, k]], regular)
+        if not any_positive(regular):
+            return regular
+        p = 1.0 / where_positive(regular, p, 1.0)
+        A[slot, k, k] = 1.0
+        for j in range(held):
+            A[slot, k, j] *= p
+        for i in range(held):
+            if i != k:
+                f = A[slot, i, k]
+                A[slot, i, k] = 0.0
+                for j in range(held):
+                    A[slot, i, j] -= f * A[slot, k, j]
+    x.inverted[slot] = held
+    return regular
+
+
+@kernel
+def add_gains(y, x, slot, columns, held):
+    """A: their inertia and the gains of the columns that are held."""
+    A = x.A
+    for r in range(held):
+        for c in range(held):
+            A[slot, r, c] = x.inverse[slot, r, c]
+    begin = columns - x.num_dofs[slot]
     c = 0
     while c < held:
-        col = x.held[slot, c]
-        if col >= columns - x.num_dofs[slot]:
-            g = y.joint_gain[x.dof[slot, col - columns + x.num_dofs[slot]]]
-            for r in range(held):
-                A[slot, r, c] = Omega[slot, x.held[slot, r], col] * g
-            A[slot, c, c] += 1.0
+        column = x.held[slot, c]
+        if column >= begin:
+            A[slot, c, c] += y.joint_gain[x.dof[slot, column - begin]]
             c += 1
             continue
-        body = body_of_column(x, slot, col)
+        body = body_of_column(x, slot, column)
         length = 3 if x.contacts[body] == 1 else 6
         lo = 6 - length
-        for r in range(held):
-            row = x.held[slot, r]
+        for i in range(length):
             for j in range(length):
-                a = 0.0
-                for i in range(length):
-                    a += Omega[slot, row, col + i] * y.gain[body, 6 * (lo + i) + lo + j]
-                A[slot, r, c + j] = a
-        for j in range(length):
-            A[slot, c + j, c + j] += 1.0
+                A[slot, c + i, c + j] += y.gain[body, 6 * (lo + i) + lo + j]
         c += length
 
 
@@ -132,16 +166,16 @@ def body_of_column(x, slot, column):
 
 @kernel
 def solve_held(x, slot, held):
-    """Solve A V = F among the columns that are held, without pivots: F becomes V."""
+    """Solve A V = F among the columns that are held, without pivots: F becomes V, A is used up."""
     A, F = x.A, x.F
     for k in range(held):
         p = 1.0 / A[slot, k, k]
-        A[slot, k, k] = p
         for i in range(k + 1, held):
             f = A[slot, i, k] * p
             for j in range(k + 1, held):
                 A[slot, i, j] -= f * A[slot, k, j]
             F[slot, i] -= f * F[slot, k]
+        A[slot, k, k] = p
     for k in range(held - 1, -1, -1):
         s = F[slot, k]
         for j in range(k + 1, held):
@@ -151,10 +185,8 @@ def solve_held(x, slot, held):
 
 @kernel
 def react(y, x, slot, columns, held):
-    """F = z - G V, V of the columns that are held being in F."""
+    """F = z - G V, with V of the columns that are held."""
     F, V = x.F, x.V
-    for r in range(held):
-        V[slot, x.held[slot, r]] = F[slot, r]
     gather_impulses(y, x, slot, columns)
     for n in range(x.num_bodies[slot]):
         body = x.body[slot, n]
@@ -170,15 +202,39 @@ def react(y, x, slot, columns, held):
 
 @kernel
 def solve_touched(y, x, slot, columns):
-    """V of the bodies and s of the coordinates that are touched, under their laws."""
+    """V of the bodies and s of the coordinates that are touched, under their laws.
+
+    Returns:
+        False if the columns that are held are not independent: nothing is solved then.
+    """
+    F, V, kept = x.F, x.V, x.kept
     gather_impulses(y, x, slot, columns)
-    multiply(x, slot, columns)
     held = list_held_columns(y, x, slot, columns)
-    if held > 0:
-        fill_held(y, x, slot, columns, held)
+    if held == 0:
+        multiply(x, slot, columns)
+        scatter_velocities(y, x, slot, columns)
+        return True
+    if x.inverted[slot] != held and not invert_held(x, slot, held) > 0.0:
+        return False
+    for r in range(held):
+        column = x.held[slot, r]
+        kept[slot, r] = F[slot, column]
+        F[slot, column] = 0.0
+    if held < columns:
+        multiply(x, slot, columns)  # what impulses do that do not give way
         for r in range(held):
-            x.F[slot, r] = x.V[slot, x.held[slot, r]]
-        solve_held(x, slot, held)
+            for c in range(held):
+                kept[slot, r] += x.inverse[slot, r, c] * V[slot, x.held[slot, c]]
+    for r in range(held):
+        F[slot, r] = kept[slot, r]
+    add_gains(y, x, slot, columns, held)
+    solve_held(x, slot, held)
+    for r in range(held):
+        kept[slot, r] = V[slot, x.held[slot, r]] = F[slot, r]
+    if held < columns:
         react(y, x, slot, columns, held)
         multiply(x, slot, columns)  # those that nothing holds, too
+        for r in range(held):
+            V[slot, x.held[slot, r]] = kept[slot, r]
     scatter_velocities(y, x, slot, columns)
+    return True

@@ -22,6 +22,7 @@ from kido.solvers.rows import INDEX, num_segments, segment
 
 # Entries of `plan`: numbers, then tables with an entry for each segment (and one more), then lists.
 NUM_SEGMENTS, TARGETS, PLACES, ROOM = 0, 1, 2, 3
+LOWER = 4  # number of values; the blocks of a matrix that is not symmetric have as many again (`body_lu`)
 FIRST_TABLE = 8
 # Tables: first DOF, its number, first of the column's blocks, diagonal block's place in `values`; by position.
 DOF, SEGMENT_LENGTH, COLUMN_START, DIAGONAL = 0, 1, 2, 3
@@ -240,7 +241,8 @@ def plan_island(c, island):
                 plan[table(c, DOF, p)] = dof
                 plan[table(c, SEGMENT_LENGTH, p)] = length
     sort_columns(c, number)
-    if place_values(c, number) > c.values.shape[0]:
+    plan[LOWER] = place_values(c, number)
+    if plan[LOWER] > c.values.shape[0]:
         return False
     plan[TARGETS] = lists + 2 * room
     top = place_targets(c, number, plan[TARGETS], plan.shape[0] - PER_BLOCK * (end - begin))

@@ -36,10 +36,10 @@ from kido.solvers.body_matrix import (
     start_matrix,
     table,
 )
-from kido.solvers.certify import measure_island
+from kido.solvers.certify import fine_merit, is_fine, measure_island
 from kido.solvers.cone import clamp
 from kido.solvers.history import BEST_ROW, TRIAL_ROW, gather, scatter
-from kido.solvers.problem import BOUNDED, CONTACT, NEARLY_SOLVED, PROBLEM, SPIN_BLOCK
+from kido.solvers.problem import BOUNDED, CONTACT, PROBLEM, SPIN_BLOCK
 from kido.solvers.rows import (
     INDEX,
     apply_impulses,
@@ -64,9 +64,9 @@ SLOW_CHANGE = 0.3  # a change of the impulses that leaves more than this share o
 # Where a whole step left no more than EXACT_SLOPE of that slope, no contact changed its case and the impulses alone are
 # wrong: then the penalty grows fast, up to MAX_FAST.
 EXACT_SLOPE, FAST_GROWTH, MAX_FAST = 0.01, 10.0, 1e4
-# Small islands that are nearly solved from the start, as at rest: no case will change, and what is solved beyond its
-# tolerance need not be touched in many steps to come.
-PENALTY_NEAR, GOAL_NEAR = 1e4, 0.1
+# Small islands that are solved from the start, as at rest, but do not meet `newton_tolerance`: no case will change, and
+# what is solved beyond its tolerance need not be touched in many steps to come.
+PENALTY_NEAR, GOAL_NEAR = 1e5, 0.1
 MAX_SLOPE = 0.3  # share of the slope at the start of a line search that may be left at its end
 LINE_STEPS = 12
 INNER = 1.0  # error of the velocities, beside the change of the impulses, at which the impulses are changed
@@ -407,7 +407,8 @@ def body_newton_island(address, island, cap, unused):
     """
     c = view(PROBLEM, address)
     best = measure_island(c, island)
-    if best <= 1.0 or not math.isfinite(best) or too_wide(c, island) or not plan_island(c, island):
+    near = best <= 1.0
+    if (near and is_fine(c, island)) or not math.isfinite(best) or too_wide(c, island) or not plan_island(c, island):
         return 0
     gather(c, island, BEST_ROW)
     gather(c, island, P)
@@ -415,9 +416,10 @@ def body_newton_island(address, island, cap, unused):
     large = c.island_row[island + 1] - c.island_row[island] > c.small_rows
     penalty = PENALTY_LARGE if large else BODY_PENALTY
     goal = 1.0
-    if best <= NEARLY_SOLVED and not large:
+    if near:
         penalty = PENALTY_NEAR
         goal = GOAL_NEAR
+        best = fine_merit(c, island)
     inner_share = INNER_LARGE if large else INNER
     set_penalties(c, island, penalty)
     last = best
@@ -443,6 +445,8 @@ def body_newton_island(address, island, cap, unused):
         scatter(c, island, TRIAL_ROW)
         apply_impulses(c, island)
         merit = measure_island(c, island)
+        if near:
+            merit = fine_merit(c, island)
         if not math.isfinite(merit):
             break
         if merit < best:

@@ -5,7 +5,9 @@ contact and s = (mu |v_t|, 0), the defect of the natural map is
 
     r = p - proj_K(p - D^-1 (v + s))
 
-THE residual is |r|_2 / |p|_2. It is zero exactly at solutions of Coulomb's law and Signorini's condition.
+THE residual is |r|_2 / |p|_2, zero exactly at solutions of Coulomb's law and Signorini's condition. Impulses that
+change no speed by more than RESIDUAL_SPEED are measured beside those that would (`relative_residual`): bodies that
+touch in free fall are no problem to be solved.
 The same kernels (`kido.solvers.cone`) measure matrices from anywhere and the islands of a `PROBLEM`.
 """
 
@@ -18,9 +20,10 @@ import numpy as np
 
 from kido.attributes import dataclass
 from kido.errors import KidoError
-from kido.jit import entry, kernel
+from kido.jit import entry, kernel, where_positive
+from kido.math.choices import any_positive
 from kido.reprs import brief
-from kido.solvers.cone import bounded_defect, contact_defect, relative_residual, spin_defect
+from kido.solvers.cone import TINY, bounded_defect, contact_defect, relative_residual, spin_defect
 from kido.solvers.problem import (
     BOUNDED,
     CONTACT,
@@ -63,6 +66,7 @@ def _natural_map(p, v, step, mu, defect):
     defect2 = 0.0
     impulse2 = 0.0
     velocity2 = 0.0
+    step2 = 0.0
     for i in range(p.shape[0]):
         r0, r1, r2 = contact_defect(p[i, 0], p[i, 1], p[i, 2], v[i, 0], v[i, 1], v[i, 2], step[i], mu[i], 0.0)
         defect[i, 0] = r0
@@ -71,7 +75,8 @@ def _natural_map(p, v, step, mu, defect):
         defect2 += r0 * r0 + r1 * r1 + r2 * r2
         impulse2 += p[i, 0] * p[i, 0] + p[i, 1] * p[i, 1] + p[i, 2] * p[i, 2]
         velocity2 += step[i] * step[i] * (v[i, 0] * v[i, 0] + v[i, 1] * v[i, 1] + v[i, 2] * v[i, 2])
-    return relative_residual(defect2, impulse2, velocity2)
+        step2 += step[i] * step[i]
+    return relative_residual(defect2, impulse2, velocity2, step2)
 
 
 def certify(
@@ -199,7 +204,7 @@ def block_defect(c, b, v0, v1, v2):
         power = p0 * v0 + p1 * v1 + p2 * v2
         # A spin's impulses have other units: they weigh as what they do to their contact's velocity.
         partner = c.step[c.partner[b]]
-        weight = partner / step if step > 0.0 else 0.0
+        weight = where_positive(step, partner / (step + TINY), 0.0)
         impulse2 = weight * (p0 * p0 + p1 * p1 + p2 * p2)
         velocity2 = weight * step * step * (v0 * v0 + v1 * v1 + v2 * v2)
         defect = weight * (r0 * r0 + r1 * r1 + r2 * r2)
@@ -219,6 +224,7 @@ def measure_rows(c, island, slot):
     defect2 = 0.0
     impulse2 = 0.0
     velocity2 = 0.0
+    step2 = 0.0
     power = 0.0
     speed = 0.0
     h = c.history
@@ -237,10 +243,13 @@ def measure_rows(c, island, slot):
         defect2 += defect
         impulse2 += p_p
         velocity2 += v_v
+        step2 += step * step
         power += p_v
-        if defect > speed * speed * step * step:
-            speed = math.sqrt(defect) / step
-    c.island_residual[island] = relative_residual(defect2, impulse2, velocity2)
+        known = speed * speed * step * step
+        faster = defect - known
+        if any_positive(faster):
+            speed = where_positive(faster, math.sqrt(defect) / step, speed)
+    c.island_residual[island] = relative_residual(defect2, impulse2, velocity2, step2)
     c.island_speed[island] = speed
     c.island_power[island] = power
     return merit(c, island)
@@ -270,4 +279,17 @@ def merit(c, island):
         speed_tolerance = c.speed_tolerance_large
     accurate = c.island_residual[island] / tolerance
     slow = c.island_speed[island] / (speed_tolerance * c.island_approach[island] + SPEED_FLOOR)
-    return slow if slow > accurate else accurate
+    return where_positive(slow - accurate, slow, accurate)
+
+
+@kernel
+def fine_merit(c, island):
+    """`merit` of a small island with `newton_tolerance` in place of the tolerance, where that is smaller."""
+    return max(merit(c, island), c.island_residual[island] / c.newton_tolerance)
+
+
+@kernel
+def is_fine(c, island):
+    """Whether a solved island is not worth more: it is large, or meets `newton_tolerance` too."""
+    rows = c.island_row[island + 1] - c.island_row[island]
+    return rows > c.small_rows or c.island_residual[island] <= c.newton_tolerance

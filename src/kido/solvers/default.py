@@ -1,17 +1,20 @@
 """Solving a problem, by the default or by a solver chosen in its place, per island.
 
-**The default**: accelerated Gauss-Seidel first, second-order methods where that stagnates, per island.
+**The default**: second-order methods first where an island is not large, accelerated Gauss-Seidel where they stagnate.
 
-An island of at most `newton_rows` rows is swept until its tolerances or for `first_sweeps` sweeps; what that does not
-solve goes to the proximal Newton method in body space (`kido.solvers.body_newton`), where masses of segments are
-known. Of free bodies at rest, which their warm start nearly solves, it is asked first. Where the whole island is one
-robot, Newton's method along its tree (`tree_newton`) comes before all that, with sweeps where it stagnates. Others
-are swept in row velocities (`kido.solvers.row_space`), for FEW_SWEEPS sweeps, and some of Newton's steps in row space
-(`kido.solvers.newton`) come first: they are cheap where rows are few. Then, or without them, an island of at most
-`small_rows` rows is swept until `tolerance` or for `sweeps` sweeps in all. What it has then is enough within
-`acceptance` times the tolerances; otherwise ADMM goes on from there, and the impulses with the smaller certified
-residual stay. A larger island is swept until `tolerance_large` or for `sweeps_large` sweeps, and its residual tells
-how good it is.
+Newton's method on the exact laws comes first where masses of segments are known: along the tree where the whole island
+is one robot (`tree_newton`), else in body space (`kido.solvers.law_newton`), for islands of at most LAW_ROWS rows; some
+sweeps come between where it stagnates. Robots, moving islands of few rows and all small islands at rest are solved to
+`newton_tolerance`: these by the proximal Newton method (`kido.solvers.body_newton`), which changes no cases, so that
+they need not be touched in many steps to come.
+
+What that does not solve, and other islands of at most `newton_rows` rows, is swept until its tolerances or for
+`first_sweeps` sweeps, and goes to the proximal Newton method. Others are swept in row velocities
+(`kido.solvers.row_space`), for FEW_SWEEPS sweeps, and some of Newton's steps in row space (`kido.solvers.newton`) come
+first: they are cheap where rows are few. Then, or without them, an island of at most `small_rows` rows is swept until
+`tolerance` or for `sweeps` sweeps in all. What it has then is enough within `acceptance` times the tolerances;
+otherwise ADMM goes on from there, and the impulses with the smaller certified residual stay. A larger island is swept
+until `tolerance_large` or for `sweeps_large` sweeps, and its residual tells how good it is.
 
 **A chosen solver** leaves the solution in the impulses and u, says in `island_ended` how it ended and returns its
 iterations. Whatever it says, `measure_island` measures what it left on the exact cone; numbers that are not finite, and
@@ -33,8 +36,11 @@ numbered by their first block; `island_start` tells their sizes, so that large o
 
 from __future__ import annotations
 
+import math
+
 from kido.jit import callback, kernel, view
-from kido.solvers.certify import measure_island, merit
+from kido.solvers.certify import is_fine, measure_island, merit
+from kido.solvers.law_newton import solve_laws
 from kido.solvers.newton import newton_in_rows
 from kido.solvers.prepare import divide, prepare_island, start, sum_up
 from kido.solvers.problem import (
@@ -43,7 +49,6 @@ from kido.solvers.problem import (
     CONVERGED,
     FELL_BACK,
     MEASURED,
-    NEARLY_SOLVED,
     OWN_SOLVED,
     PROBLEM,
     PROBLEM_NOT_FINITE,
@@ -52,37 +57,68 @@ from kido.solvers.problem import (
     UNKNOWN_KIND,
 )
 from kido.solvers.row_space import has_room
-from kido.solvers.rows import apply_impulses, clear_island, complete, fastest_approach
+from kido.solvers.rows import apply_impulses, clear_island, complete, fastest_approach, num_segments, segment
 
 HOPELESS = 1e200  # beside what is asked: not a number, or as good as none
 FEW_ROWS, FEW_SWEEPS, FEW_STEPS = 36, 12, 6  # Newton's method in row space: of more rows a step costs too many sweeps
-TREE_STEPS, TREE_SWEEPS, TREE_ROUNDS = 12, 8, 5  # Newton's method along a tree, and sweeps where it stagnates
-# Bodies that rest on each other, but for the smallest islands, are nearly solved by their warm start; what is left is
-# spread over all of them, which sweeps see last and Newton's method first. Islands of many rows need many of its steps
-# and each is dear: sweeps first, and no end after it.
-TRIVIAL_ROWS, NEAR_STEPS = 30, 10
+# Newton's method on the exact laws, and sweeps where it stagnates; largest island in rows, and rows from which on
+# sweeps come first, but for islands of one robot.
+TREE_STEPS, LAW_STEPS, LAW_SWEEPS, LAW_ROUNDS, LAW_ROWS, HEAP_ROWS = 12, 25, 8, 5, 600, 400
+# Bodies that rest on each other are solved by their warm start, until what is left grows beyond `newton_tolerance`.
+# Islands of many rows need many of Newton's steps and each is dear: sweeps first, and no end after it.
+NEAR_STEPS, REST_SPEED = 10, 1e-6  # [m/s or rad/s]
 GREAT_ROWS, GREAT_SWEEPS, GREAT_STEPS = 600, 60, 25
 
 
 @kernel
-def follow_tree(c, island):
-    """Newton's method along the tree of one robot, and where that stagnates some sweeps before it goes on.
+def step_by_laws(c, island, on_tree):
+    """Iterations of Newton's method on the exact laws, along a tree or in body space. -1: the island is not for it."""
+    if on_tree:
+        return c.tree_newton(c, island, TREE_STEPS)
+    return solve_laws(c, island, min(LAW_STEPS, int(c.newton_steps)))
+
+
+@kernel
+def rests(c, island):
+    """Whether no coordinate of an island is faster than REST_SPEED."""
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e]
+        for s in range(num_segments(c, b)):
+            dof, length, _ = segment(c, b, s)
+            for k in range(dof, dof + length):
+                if not math.fabs(c.u[k]) <= REST_SPEED:
+                    return False
+    return True
+
+
+@kernel
+def follow_laws(c, island, rows):
+    """Newton's method on the exact laws, and where that stagnates some sweeps before it goes on.
 
     Returns:
-        Iterations and sweeps; -1 and 0 where the island is none of one robot alone, which is not measured then.
+        Iterations and sweeps; -1 iterations where the island is not for it, which may not be measured then.
     """
-    tried = c.tree_newton(c, island, TREE_STEPS)
-    if tried < 0:
-        return -1, 0
     swept = 0
-    for _ in range(TREE_ROUNDS):
+    on_tree = c.tree_newton.address != 0
+    tried = step_by_laws(c, island, True) if on_tree else -1
+    if tried < 0 and rows <= LAW_ROWS and c.newton_steps > 0.0:
+        on_tree = False
+        complete(c, island)
+        if rows > HEAP_ROWS:
+            swept = c.sweeper(c, island, LAW_SWEEPS)
+        tried = step_by_laws(c, island, False)
+    if tried < 0:
+        return -1, swept
+    if tried == 0 and not on_tree and merit(c, island) <= 1.0 and not is_fine(c, island) and rests(c, island):
+        tried = c.body_newton(c, island, NEAR_STEPS)
+    for _ in range(LAW_ROUNDS):
         if merit(c, island) <= 1.0:
             break
         complete(c, island)
-        swept += c.sweeper(c, island, TREE_SWEEPS)
+        swept += c.sweeper(c, island, LAW_SWEEPS)
         if merit(c, island) <= 1.0:
             break
-        tried += c.tree_newton(c, island, TREE_STEPS)
+        tried += step_by_laws(c, island, on_tree)
     return tried, swept
 
 
@@ -105,10 +141,6 @@ def sweep_and_factor(c, island, rows, cap):
         first = FEW_SWEEPS
     elif rows > GREAT_ROWS:
         first, steps = max(first, GREAT_SWEEPS), min(steps, GREAT_STEPS)
-    elif rows > TRIVIAL_ROWS and rows <= c.small_rows and not in_rows:
-        before = measure_island(c, island)
-        if before > 1.0 and before <= NEARLY_SOLVED:
-            done = c.body_newton(c, island, min(steps, NEAR_STEPS))
     swept = c.sweeper(c, island, min(cap, first))
     cap -= swept
     done += swept
@@ -133,12 +165,10 @@ def solve_island(c, island, skip):
     measured = False
     if c.body_newton.address != 0 and not skip and rows <= c.newton_rows:
         measured = True
-        tried = -1
-        if c.tree_newton.address != 0:
-            tried, swept = follow_tree(c, island)
-            done = max(tried, 0) + swept
-            cap -= swept
-        if tried < 0 or not merit(c, island) <= enough:
+        tried, swept = follow_laws(c, island, rows)
+        done = max(tried, 0) + swept
+        cap -= swept
+        if tried < 0 or not merit(c, island) <= 1.0:
             complete(c, island)
             steps, cap = sweep_and_factor(c, island, rows, cap)
             done += steps

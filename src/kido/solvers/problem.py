@@ -59,7 +59,6 @@ DECLINED = 7  # a user's solver gave no impulses, or such that are not finite
 UNKNOWN_KIND = 8  # the island has blocks that the solver does not know
 
 MAX_MEMORY = 8
-NEARLY_SOLVED = 30.0  # merit up to which a small island counts as nearly solved
 MAX_PARTS, ROW_DOFS = 16, 128  # largest island, in segments and DOFs, that is swept in row velocities
 PLAN_ENTRIES, VALUES_PER_DOF = 128, 160  # room of a sparse factorization per DOF
 
@@ -104,6 +103,7 @@ class PROBLEM(Struct):
     # Settings of the default solver.
     tolerance = setting(1e-6, doc="relative natural-map residual asked of an island of at most small_rows rows")
     tolerance_large = setting(1e-4, doc="and of a larger one")
+    newton_tolerance = setting(1e-9, doc="residual for which Newton's method does one iteration more, small island")
     speed_tolerance = setting(1e-4, doc="largest defect as a speed, relative to the fastest approach of the island")
     speed_tolerance_large = setting(1e-2, doc="the same of a larger one")
     acceptance = setting(10.0, doc="factor of tolerances within which a small island that stopped at a cap is solved")
