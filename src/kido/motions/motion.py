@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,15 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.arrays import fixed
 from kido.attributes import FixedAttributes
-from kido.errors import KidoWarning, NameLookupError, StateError
+from kido.errors import NameLookupError, StateError
 from kido.math.transform import as_numbers, number_or_nan
 from kido.motions.fitting import fit
 from kido.motions.markers import MarkerMotion
 from kido.motions.matching import matched
+from kido.motions.recordings import read_series, write_series
 from kido.motions.splines import Development
-from kido.recording import Recorder
 from kido.reprs import brief
-from kido.simulation import World
 from kido.skeleton.joints.coordinates import CoordinateKind
 
 if TYPE_CHECKING:
@@ -384,18 +382,8 @@ class Motion(FixedAttributes):
         skeleton = self._checked()
         if skeleton is None:
             raise StateError("motion: it has no skeleton to record: Motion.on() gives it one")
-        twin = skeleton.clone()
-        twin.mobile = False  # steps count the time, and move nothing
-        world = World(twin.name, time_step=1.0 / self.frame_rate, gravity=(0.0, 0.0, 0.0))
-        world.add_skeleton(twin)
-        _, velocities, _ = self.derivatives()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", KidoWarning)  # of limits, which a motion may exceed
-            twin.positions, twin.velocities = self.positions[0], velocities[0]
-            with Recorder(world, path, overwrite=overwrite):
-                for q, u in zip(self.positions[1:], velocities[1:], strict=True):
-                    twin.positions, twin.velocities = q, u
-                    world.step()
+        velocities = self.derivatives().velocities
+        write_series(skeleton, self.positions, velocities, 1.0 / self.frame_rate, path, overwrite)
 
     @classmethod
     def from_recording(cls, recording: Recording, name: str | None = None, frame_rate: float | None = None) -> Motion:
@@ -408,20 +396,11 @@ class Motion(FixedAttributes):
                 found between those.
 
         Raises:
-            StateError: several skeletons and no name, or frames in which it was not in the world.
+            StateError: several skeletons and no name, one that is in no frame, or a rate that is none.
         """
-        if name is None and len(recording.skeleton_names) != 1:
-            raise StateError(
-                f"motion: which skeleton? The recording has {', '.join(recording.skeleton_names) or 'none'}"
-            )
-        series = recording.skeleton(name or recording.skeleton_names[0])
-        there = np.isfinite(series.positions).all(axis=1)
-        if not there.any():
-            raise StateError(f"motion: skeleton '{series.name}' is in no frame of the recording")
-        times, positions = recording.times[there], series.positions[there]
-        skeleton = recording.display_world().skeleton(series.name)
-        keep = np.concatenate([[True], np.diff(times) > 0.0])
-        times, positions = times[keep], positions[keep]
+        if frame_rate is not None and not 0.0 < number_or_nan(frame_rate) < np.inf:
+            raise StateError(f"motion: frame_rate is {frame_rate!r}; expected frames per second, above 0")
+        times, positions, skeleton = read_series(recording, name)
         span = float(times[-1] - times[0])
         natural = (len(times) - 1) / span if span > 0.0 else frame_rate or 1.0
         motion = cls(None, positions, natural, skeleton=skeleton, start=float(times[0]))

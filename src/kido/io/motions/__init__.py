@@ -1,1 +1,5 @@
-"""Files of motions: `dof`, `csv`, `bvh`, `asf` (with AMC) and `c3d` read one format each, and write it."""
+"""Files of motions: each module reads one format, and those but `asf` write it."""
+
+from kido.io.motions import amc, asf, bvh, c3d, csv, dof
+
+__all__ = ["amc", "asf", "bvh", "c3d", "csv", "dof"]
