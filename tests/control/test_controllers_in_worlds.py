@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kido
-from kido.control import PD, Controller, GravityCompensation, Samples, StablePD, pd
+from kido.control import PD, ComputedTorque, Controller, GravityCompensation, Samples, StablePD, pd
 from kido.integrators import RK4
 from scenes import world_of
 
@@ -122,6 +122,23 @@ def test_ways_to_say_a_trajectory(target) -> None:
         found.append(np.array(s.positions))
         assert c.calls_python == (getattr(given, "duration", None) is None)
     assert found[0] == pytest.approx(found[1], abs=2e-6)
+
+
+def test_a_motion_is_followed() -> None:
+    """A Motion of 100 Hz, by its quintic spline: as the function it samples, and from its first frame on."""
+    s, waves = arm(), Wave()
+    motion = kido.motions.Motion(None, [waves.positions(0.01 * k) for k in range(61)], 100.0, skeleton=s, start=2.0)
+    found = []
+    for target in (motion, Wave()):
+        robot = s.clone()
+        world = world_of(robot, gravity=(0, 0, -9.81))
+        c = world.add_controller(ComputedTorque(robot, target, 100.0, 20.0))
+        assert c.calls_python == (target is not motion)
+        world.step(400)
+        found.append(np.array(robot.positions))
+    assert found[0] == pytest.approx(found[1], abs=1e-6)
+    with pytest.raises(kido.ModelError, match="other coordinates"):
+        PD(kido.load("arm7"), motion, 1.0, 1.0)
 
 
 def test_the_end_of_a_trajectory_stays() -> None:

@@ -146,10 +146,11 @@ class Tracking(JointController):
 
     Args:
         skeleton, dofs, rate, period, name, payload: as of `JointController`.
-        target: what coordinates follow, one number for each of `dofs` or of the skeleton's: numbers; `Samples`, or
-            another object with `positions(t)`, `velocities(t)`, `accelerations(t)` (the latter two if it has them);
-            or a function of time that gives positions. Time begins when a world gets the controller. What has a
-            `duration` runs compiled, and its last positions stay; functions are called from Python.
+        target: what coordinates follow, one number for each of `dofs` or of the skeleton's: numbers; a `Motion` of the
+            skeleton, `Samples`, or another object with `positions(t)`, `velocities(t)`, `accelerations(t)` (the latter
+            two if it has them); or a function of time that gives positions. Time begins when a world gets the
+            controller. What has a `duration` runs compiled, and its last positions stay; functions are called from
+            Python.
         kp, kd: gains, one number or one for each of `dofs`, not negative.
 
     Raises:
@@ -227,17 +228,10 @@ class Tracking(JointController):
         self._aim(core, 0.0)
 
     def _rows(self, time: float) -> dict[str, Any]:
-        duration, reference = self._reference.duration, self._reference
-        if self._reference.constant is not None or duration is None or not time > 0.0:
+        reference = self._reference
+        if reference.constant is not None or reference.duration is None or not time > 0.0:
             return {"rows": 0}
-        seconds = number_or_nan(duration)
-        if not 0.0 <= seconds < math.inf:
-            raise ModelError(f"controller {self.name!r}: target: duration: expected seconds, got {duration!r}")
-        times = time * np.arange(math.ceil(seconds / time - 1e-9) + 1)
-        rates = [reference.velocities(t) for t in times], [reference.accelerations(t) for t in times]
-        rows = [np.array([reference.positions(t) for t in times]), *map(np.array, rates)]
-        rows[1][-1] = rows[2][-1] = 0.0  # it stays at its end
-        return dict(zip(("positions", "velocities", "accelerations"), rows, strict=True))
+        return dict(zip(("positions", "velocities", "accelerations"), reference.rows(time), strict=True))
 
 
 class PD(Tracking):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -60,8 +61,8 @@ class Reference:
     Args:
         skeleton: whose coordinates.
         dofs: which of them it gives; the others stay as they are when it is asked.
-        given: numbers, a function of time, or an object with `positions(t)` and perhaps `velocities(t)` and
-            `accelerations(t)`.
+        given: numbers, a function of time, a `Motion` of the skeleton, or an object with `positions(t)` and perhaps
+            `velocities(t)` and `accelerations(t)`.
 
     Raises:
         ModelError: something else, or other sizes.
@@ -70,6 +71,11 @@ class Reference:
     def __init__(self, skeleton: Skeleton, dofs: NDArray[np.int64], given: Any):
         self.skeleton, self.dofs, self.given = skeleton, dofs, given
         self.constant: Array | None = None
+        self.is_motion = hasattr(given, "resampled")
+        names = tuple(dof.name for dof in skeleton.dofs)
+        if self.is_motion and given.names != names:
+            what = f"skeleton {skeleton.name!r}: target"
+            raise ModelError(f"{what}: {given!r} has other coordinates; motion.on(skeleton) finds its own")
         if not hasattr(given, "positions") and not callable(given):
             self.constant = self.whole(given)
         self.duration: float | None = getattr(given, "duration", None)
@@ -85,9 +91,12 @@ class Reference:
 
     def positions(self, time: float) -> Array:
         """Positions (skeleton's dofs,) at a time [s]."""
+        given = self.given
         if self.constant is not None:
             return self.constant
-        return self.whole(self.given.positions(time) if hasattr(self.given, "positions") else self.given(time))
+        if self.is_motion:
+            return self.whole(given.at(given.start + min(max(time, 0.0), given.duration), smooth=True))
+        return self.whole(given.positions(time) if hasattr(given, "positions") else given(time))
 
     def velocities(self, time: float) -> Array:
         """Velocities at a time; differences of positions where none are given."""
@@ -95,6 +104,7 @@ class Reference:
             return np.zeros(self.skeleton.num_dofs)
         if hasattr(self.given, "velocities"):
             return self._spread_rates(self.given.velocities(time))
+        time = self._within(time, _SHORT)
         after, before = self.positions(time + _SHORT), self.positions(time - _SHORT)
         return np.array(self.skeleton.position_differences(after, before)) / (2.0 * _SHORT)
 
@@ -104,7 +114,33 @@ class Reference:
             return np.zeros(self.skeleton.num_dofs)
         if hasattr(self.given, "accelerations"):
             return self._spread_rates(self.given.accelerations(time))
+        time = self._within(time, _LONG + _SHORT)
         return (self.velocities(time + _LONG) - self.velocities(time - _LONG)) / (2.0 * _LONG)
+
+    def _within(self, time: float, reach: float) -> float:
+        """A time around which there is something to difference, in what ends."""
+        return time if self.duration is None else min(max(time, reach), max(self.duration - reach, reach))
+
+    def rows(self, period: float) -> tuple[Array, Array, Array]:
+        """Positions, velocities and accelerations at times 0, T, 2 T, ... up to the end, where they stay.
+
+        Raises:
+            ModelError: the duration is no time.
+            StateError: a motion of fewer than six periods.
+        """
+        seconds = number_or_nan(self.duration)
+        if not 0.0 <= seconds < np.inf:
+            raise ModelError(f"skeleton {self.skeleton.name!r}: target: duration: expected seconds, got {seconds!r}")
+        if self.is_motion:
+            q, u, a = self.given.resampled(1.0 / period, smooth=True).derivatives()
+            rates = self._spread_rates
+            found = [self.whole(row) for row in q], [rates(row) for row in u], [rates(row) for row in a]
+        else:
+            times = period * np.arange(math.ceil(seconds / period - 1e-9) + 1)
+            found = tuple([f(t) for t in times] for f in (self.positions, self.velocities, self.accelerations))
+        rows = np.array(found[0]), np.array(found[1]), np.array(found[2])
+        rows[1][-1] = rows[2][-1] = 0.0
+        return rows
 
     def _spread_rates(self, values: Any) -> Array:
         n = self.skeleton.num_dofs
