@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kido.batch.lockstep_struct import LOCKSTEP
 from kido.jit import LANES, callback, kernel, view
-from kido.simulation.predict import predict_joints
+from kido.simulation.predict import free_joints, predict_joints
+from kido.simulation.row_motion import GIVEN, unforced_accelerations
 from kido.simulation.world_struct import WORLD
 
 
@@ -39,22 +40,31 @@ def gather_states(address, tree_index, unused_1, unused_2):
 
 @callback
 def predict_together(address, tree_index, unused_1, unused_2):
-    """`predict_joints` of a robot in lanes; `status` of each lane is what it returns."""
+    """`predict_joints` and `free_joints` of a robot in lanes; `status` of each lane is what it returns."""
     x = view(LOCKSTEP, address)
     t = x.tree
     first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
-    x.own.status[0] = predict_joints(t, x.data, x.motion, x.problem, first, last, x.time_step)
+    d = x.data
+    own = x.own
+    own.status[0] = predict_joints(t, d, x.motion, first, last, x.time_step)
+    unforced_accelerations(t, d, own.start_A, first, last)
+    for i in range(first, last):
+        for a in range(6):
+            own.start_V[i, a] = d.V[i, a]
+    free_joints(t, d, x.motion, x.problem, first, last, x.time_step)
     return 0
 
 
 @kernel
 def scatter_body(m, d, i, j):
-    """What a stage of every step reads of body i, from lane j."""
+    """What a stage of every step reads of body i, from lane j; V is that of the step's start."""
     for a in range(9):
         d.R[i, a] = m.R[i, LANES * a + j]
     for a in range(3):
         d.p[i, a] = m.p[i, LANES * a + j]
         d.l[i, a] = m.l[i, LANES * a + j]
+    for a in range(6):
+        d.V[i, a], d.A[i, a] = m.start_V[i, LANES * a + j], m.start_A[i, LANES * a + j]
 
 
 @kernel
@@ -88,6 +98,10 @@ def scatter_motion(address, tree_index, unused_1, unused_2):
         for j in range(LANES):
             if x.world[j] != 0:
                 scatter_dof(m, view(WORLD, x.world[j]), k, j)
+    for j in range(LANES):
+        if x.world[j] != 0:
+            w = view(WORLD, x.world[j])
+            w.moved_of[t.tree_dof[tree_index]] = GIVEN
     return 0
 
 

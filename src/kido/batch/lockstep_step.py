@@ -72,6 +72,14 @@ def describe_all(x):
 
 
 @kernel
+def give_rest(x, j):
+    """All that lanes know of its robots to the world in lane j."""
+    for tree_index in range(x.robot.shape[0]):
+        if x.robot[tree_index] != 0:
+            x.scatter_rest(x, tree_index, j)
+
+
+@kernel
 def solve_robot(x, tree_index):
     """The islands of a robot in lanes: of worlds where few bodies are touched, then of the others."""
     for j in range(LANES):
@@ -94,14 +102,11 @@ def solve_robot(x, tree_index):
         x.pull(x, tree_index)
         x.apply(x, tree_index)
         x.keep_velocities(x, tree_index)
-
-
-@kernel
-def give_rest(x, j):
-    """All that lanes know of its robots to the world in lane j."""
-    for tree_index in range(x.robot.shape[0]):
-        if x.robot[tree_index] != 0:
-            x.scatter_rest(x, tree_index, j)
+    for j in range(LANES):
+        if x.kept[j] >= 0 and x.left[j] > 0:
+            give_rest(x, j)
+            w = view(WORLD, x.world[j])
+            x.go_on_with(w.problem, x.kept[j], x.left[j])
 
 
 @kernel
