@@ -16,7 +16,15 @@ from kido.batch.lockstep_blocks import (
     lay_out_blocks,
     pull_together,
 )
-from kido.batch.lockstep_motion import gather_states, predict_together, scatter_motion, scatter_rest
+from kido.batch.lockstep_motion import (
+    gather_ends,
+    gather_states,
+    keep_ends,
+    predict_together,
+    products_together,
+    scatter_motion,
+    scatter_rest,
+)
 from kido.batch.lockstep_newton import apply_together, clear_pulls, solve_together
 from kido.batch.lockstep_step import predict_others
 from kido.batch.lockstep_struct import (
@@ -135,6 +143,7 @@ class Lockstep:
         x.solve, x.keep, x.predict_others = solve_together, keep_solutions, predict_others
         x.clear_pulls, x.pull, x.apply = clear_pulls, pull_together, apply_together
         x.keep_velocities, x.scatter_rest = keep_velocities, scatter_rest
+        x.gather_ends, x.products, x.keep_ends = gather_ends, products_together, keep_ends
         x.begin_islands, x.solve_one, x.go_on_with, x.end_islands = begin_islands, solve_one, go_on_with, end_islands
         self.container = x
 
