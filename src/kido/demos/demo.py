@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kido.attributes import FixedAttributes
 from kido.errors import ModelError, NameLookupError, StateError
 from kido.simulation import World
-from kido.skeleton import Skeleton
+from kido.skeleton import BodyNode, Skeleton
 
 if TYPE_CHECKING:
     from kido.viewer import Trajectory, Viewer
@@ -75,6 +75,7 @@ class Demo(FixedAttributes):
         sliders: by label.
         numbers: functions by label, each of which returns a number or a text.
         name, description: of the program; set by `kido.demos.load`.
+        viewer: the last one that `open` made, if it did.
         steps, wall: steps of the world and seconds of real time that `run` took for them, its first frame left out.
     """
 
@@ -91,6 +92,7 @@ class Demo(FixedAttributes):
         self.numbers: dict[str, Callable[[], Any]] = {}
         self.name = self.description = ""
         self.steps, self.wall = 0, 0.0
+        self.viewer: Viewer | None = None
         self._frames: list[Callable[[float], Any]] = []
         self._pages: list[Callable[[Viewer], Any]] = []
 
@@ -131,7 +133,7 @@ class Demo(FixedAttributes):
         return add
 
     def every_frame(self, f: F) -> F:
-        """Decorator: the function is called with the time [s] before every frame, 60 times a second."""
+        """Decorator: the function is called with the time [s] at every frame, 60 times a second, also in a pause."""
         self._frames.append(f)
         return f
 
@@ -139,6 +141,29 @@ class Demo(FixedAttributes):
         """Decorator: the function is called with the `Viewer` when one opens: targets, lines, cameras."""
         self._pages.append(f)
         return f
+
+    # What keys and frames may do -----------------------------------------------------------------------------
+
+    def push(self, body: BodyNode, force: Any, duration: float = 0.1) -> None:
+        """Push a body of the world at its centre of mass, with an arrow on the page if there is one.
+
+        Args:
+            body: of the world.
+            force: (3,) [N], world axes.
+            duration: [s].
+        """
+        pusher: Any = self.model if self.viewer is None else self.viewer
+        pusher.push(body, force, duration, offset=body.inertia.com)
+
+    @property
+    def paused(self) -> bool:
+        """Whether the page's world stands still; without a page it never does."""
+        return self.viewer is not None and self.viewer.paused
+
+    def pause(self) -> None:
+        """Let the page's world stand still."""
+        if self.viewer is not None:
+            self.viewer.pause()
 
     # What is done with it ------------------------------------------------------------------------------------
 
@@ -220,7 +245,7 @@ class Demo(FixedAttributes):
         """A live viewer with the demo's keys, sliders and numbers; `run` or `start` it. Raises like `Viewer`."""
         from kido.viewer import Viewer
 
-        viewer = Viewer(self.model, port, show=self.show)
+        viewer = self.viewer = Viewer(self.model, port, show=self.show)
         for key, entry in self.keys.items():
             viewer.add_key(key, entry.f, entry.label)
         for label, slider in self.sliders.items():
@@ -237,14 +262,8 @@ class Demo(FixedAttributes):
         def before_frame(_: Any) -> None:
             nonlocal told
             now = time.perf_counter()
-            if not viewer.is_world:
-                moment = now - began
-            elif viewer.paused:
-                moment = None
-            else:
-                moment = float(viewer.model.time)
-            for f in self._frames if moment is not None else ():
-                f(moment)
+            for f in self._frames:
+                f(float(viewer.model.time) if viewer.is_world else now - began)
             if now >= told + TEXT_PERIOD:
                 told, text.text = now, self._text()
 
