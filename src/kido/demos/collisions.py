@@ -97,7 +97,7 @@ def make():
         u[3:6] = (random.uniform(4, 6), 0, 1.0)
         skeleton.positions, skeleton.velocities = q, u
         for body in skeleton.soft_bodies:
-            body.reset_points()
+            body.displacements = body.displacement_rates = np.zeros((body.num_points, 3))
 
     for k, skeleton in enumerate(thrown):
         throw(k)
@@ -110,7 +110,7 @@ def make():
 
         @demo.number(f"{skeleton.name} [m/s]")
         def speed(skeleton=skeleton):
-            return float(np.linalg.norm(skeleton.com_velocity))
+            return float(np.linalg.norm(skeleton.com_velocity()))
 
     @demo.number("ring is open by [m]")
     def gap():
