@@ -1,0 +1,70 @@
+"""A person is a puppet: hands, feet and head follow targets that dance, or that you drag.
+
+A port of DART's puppets, on our own humanoid. Feet come first (priority 0), then hands, then the head; what a level
+asks for is done in the null space of those above it. While the puppet dances, its targets move along circles; key D
+stops it where it is, and every target can be dragged and turned on the page.
+"""
+
+import numpy as np
+
+import kido
+from kido.demos.demo import Demo
+from kido.ik import CompositeIK, DifferentialSolver, InverseKinematics
+
+STANCE = {"hip_pitch": -0.4, "knee": 0.8, "ankle_pitch": -0.4, "shoulder_pitch": -0.6, "elbow": -1.2}
+LEVELS = {"left_foot": 0, "right_foot": 0, "left_hand": 1, "right_hand": 1, "head": 2}
+CIRCLES = {"left_hand": (0.10, 1.0), "right_hand": (0.10, -1.0), "head": (0.03, 0.5)}  # radius [m], turns in 2 s
+
+
+def make():
+    human = kido.load("humanoid")
+    for side in ("left", "right"):
+        for joint, angle in STANCE.items():
+            human.dof(f"{side}_{joint}").position = angle
+    return puppet(human, LEVELS, CIRCLES)
+
+
+def puppet(robot, levels, circles, *tasks):
+    """Targets for bodies by name, at their levels, where the bodies are; some dance. `tasks` have no target to drag."""
+    whole = CompositeIK(robot)
+    whole.solver = DifferentialSolver(max_iterations=40, nudges=0, restarts=0)  # a solve for each frame
+    for name, level in levels.items():
+        whole.add(InverseKinematics(robot.body(name), dofs="body")).priority = level
+    for task in tasks:
+        whole.add(task)
+    targets = {module.node.name: module.target for module in whole.modules if module.node.name in levels}
+    home = {name: target.world_transform for name, target in targets.items()}
+    demo = Demo(robot, duration=4.0)
+    dances, result = True, whole.solve_and_apply(allow_incomplete_result=True)
+
+    @demo.key("D", "Dance, or stop and follow your hand")
+    def dance_or_stop():
+        nonlocal dances
+        dances = not dances
+
+    @demo.key("G", "Targets back to where they were")
+    def go_home():
+        nonlocal dances
+        dances = False
+        for name, target in targets.items():
+            target.world_transform = home[name]
+
+    @demo.every_frame
+    def follow(time):
+        nonlocal result
+        for name, (radius, turns) in circles.items() if dances else ():
+            place, phase = home[name].copy(), np.pi * turns * time
+            place[1:3, 3] += radius * np.array([np.cos(phase) - 1.0, np.sin(phase)])
+            targets[name].world_transform = place
+        result = whole.solve_and_apply(allow_incomplete_result=True)
+
+    @demo.on_page
+    def draggable(viewer):
+        viewer.add_targets(whole)
+
+    @demo.number("targets reached")
+    def reached():
+        off = [float(np.abs(error).max()) for _, error in result.errors]
+        return f"{sum(e < 1e-3 for e in off)} of {len(off)}, the worst off by {max(off):.1e} m or rad"
+
+    return demo
