@@ -21,18 +21,16 @@ def make():
     for side in ("left", "right"):
         for joint, angle in STANCE.items():
             human.dof(f"{side}_{joint}").position = angle
-    return puppet(human, LEVELS, CIRCLES)
+    return puppet(human, [(human.body(name), level) for name, level in LEVELS.items()], CIRCLES)
 
 
-def puppet(robot, levels, circles, *tasks):
-    """Targets for bodies by name, at their levels, where the bodies are; some dance. `tasks` have no target to drag."""
+def puppet(robot, nodes, circles, half_spaces=()):
+    """Targets for bodies or nodes at their levels, where they are now; some of them dance."""
     whole = CompositeIK(robot)
-    whole.solver = DifferentialSolver(max_iterations=40, nudges=0, restarts=0)  # a solve for each frame
-    for name, level in levels.items():
-        whole.add(InverseKinematics(robot.body(name), dofs="body")).priority = level
-    for task in tasks:
-        whole.add(task)
-    targets = {module.node.name: module.target for module in whole.modules if module.node.name in levels}
+    whole.solver = DifferentialSolver(max_iterations=40, nudges=0, restarts=0, half_spaces=half_spaces)  # a frame's
+    for node, level in nodes:
+        whole.add(InverseKinematics(node, dofs="body")).priority = level
+    targets = {module.node.name: module.target for module in whole.modules}
     home = {name: target.world_transform for name, target in targets.items()}
     demo = Demo(robot, duration=4.0)
     dances, result = True, whole.solve_and_apply(allow_incomplete_result=True)
