@@ -268,9 +268,13 @@ class Demo(FixedAttributes):
                 told, text.text = now, self._text()
 
         viewer.add_frame_callback(before_frame)
+        self.show_on(viewer)
+        return viewer
+
+    def show_on(self, viewer: Viewer) -> None:
+        """Call the `on_page` functions with a viewer."""
         for f in self._pages:
             f(viewer)
-        return viewer
 
     def _text(self) -> str:
         lines = [self.description.partition("\n")[0], *(f"{label}: {value}" for label, value in self.read().items())]

@@ -1,13 +1,14 @@
 """An arm pushes the first of a row of dominoes; all of them fall.
 
 A port of DART's tutorial `dominoes`, manipulator and all. The hand follows a path by inverse kinematics; the arm is held
-to it by computed torque, a PD law inside of inverse dynamics, at 1 kHz: tau = M (kp (q_d - q) - kd u) + c(q, u) + g(q).
+to it by computed torque, a PD law inside of inverse dynamics, at 1 kHz:
+tau = M (kp (q_d - q) + kd (u_d - u)) + c(q, u) + g(q).
 """
 
 import numpy as np
 
 import kido
-from kido.demos.demo import Demo
+from kido.demos.demo import FPS, Demo
 
 COUNT, KP, KD = 20, 400.0, 40.0  # [], [1/s^2], [1/s]
 BEHIND, THROUGH, HEIGHT = 0.1, 0.12, 0.2  # [m] where the hand waits, how far it goes, how high its wrist is
@@ -28,8 +29,8 @@ def make():
     target[:3, 3] = -BEHIND, 0.0, HEIGHT
     for name, angle in kido.models.start_positions("arm7").items():
         arm.joint(name).positions = [angle]
-    goal = arm.positions = kido.ik.solve(hand, target).positions
-    began, kp, place = None, KP, target.copy()
+    arm.positions = goal = ahead = kido.ik.solve(hand, target).positions
+    began, kp, place, rate, since = None, KP, target.copy(), 0.0 * goal, 0.0
 
     @demo.key("1", "Push")
     def push():
@@ -43,14 +44,17 @@ def make():
 
     @demo.every_frame
     def follow(time):
-        nonlocal goal
-        share = 0.0 if began is None or time < began else min(1.0, (time - began) / SECONDS)
+        nonlocal goal, ahead, rate, since
+        moment = time + 1 / FPS
+        share = 0.0 if began is None or moment < began else min(1.0, (moment - began) / SECONDS)
         place[0, 3] = target[0, 3] + THROUGH * np.sin(np.pi * share) ** 2  # there and back
-        goal = kido.ik.solve(hand, place, start=goal).positions
+        goal, ahead = ahead, kido.ik.solve(hand, place, start=ahead).positions
+        rate, since = (ahead - goal) * FPS, time
 
     def hold(_):
         q, u = arm.positions, arm.velocities
-        arm.forces = arm.inverse_dynamics(q, u, kp * (goal - q) - KD * u)
+        q_d = goal + rate * (world.time - since)
+        arm.forces = arm.inverse_dynamics(q, u, kp * (q_d - q) + KD * (rate - u))
 
     world.add_step_callback(hold, before=True)
 

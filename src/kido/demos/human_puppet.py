@@ -1,19 +1,19 @@
-"""A person is a puppet: hands, feet and head follow targets that dance, or that you drag.
+"""A person is a puppet: feet, hands and head follow targets that dance, or that you drag.
 
-A port of DART's puppets, on our own humanoid. Feet come first (priority 0), then hands, then the head; what a level
-asks for is done in the null space of those above it. While the puppet dances, its targets move along circles; key D
-stops it where it is, and every target can be dragged and turned on the page.
+A port of DART's puppets, on our own humanoid. Feet come first (priority 0), then hands, then the place of the head: what a
+level asks for is done in the null space of those above, so that the head comes as near as feet and hands leave it. While
+the puppet dances its targets move along circles; key D stops them, and every target can be dragged and turned on the page.
 """
 
 import numpy as np
 
 import kido
 from kido.demos.demo import Demo
-from kido.ik import CompositeIK, DifferentialSolver, InverseKinematics
+from kido.ik import CompositeIK, DifferentialSolver, InverseKinematics, TaskSpaceRegion
 
-STANCE = {"hip_pitch": -0.4, "knee": 0.8, "ankle_pitch": -0.4, "shoulder_pitch": -0.6, "elbow": -1.2}
+STANCE = {"hip_pitch": -0.6, "knee": 1.0, "ankle_pitch": -0.4, "shoulder_pitch": -0.6, "elbow": -1.2}
 LEVELS = {"left_foot": 0, "right_foot": 0, "left_hand": 1, "right_hand": 1, "head": 2}
-CIRCLES = {"left_hand": (0.10, 1.0), "right_hand": (0.10, -1.0), "head": (0.03, 0.5)}  # radius [m], turns in 2 s
+CIRCLES = {"left_hand": (0.08, 1.0), "right_hand": (0.08, 1.0), "head": (0.02, 1.0)}  # radius [m], turns in 2 s
 
 
 def make():
@@ -29,7 +29,9 @@ def puppet(robot, nodes, circles, half_spaces=()):
     whole = CompositeIK(robot)
     whole.solver = DifferentialSolver(max_iterations=40, nudges=0, restarts=0, half_spaces=half_spaces)  # a frame's
     for node, level in nodes:
-        whole.add(InverseKinematics(node, dofs="body")).priority = level
+        turns = np.inf if level > 1 else 1e-8  # only levels 0 and 1 ask how a body is turned
+        region = TaskSpaceRegion(turns, 1e-8)
+        whole.add(InverseKinematics(node, dofs="body", error_method=region)).priority = level
     targets = {module.node.name: module.target for module in whole.modules}
     home = {name: target.world_transform for name, target in targets.items()}
     demo = Demo(robot, duration=4.0)
