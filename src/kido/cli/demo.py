@@ -121,7 +121,7 @@ def _write(made: Any, motion: Any, options: Demo) -> list[str]:
         if path is not None:
             counter = Counter(what, options.quiet)
             try:
-                export(made.model, motion, path, show=made.show, progress=counter, **extra)
+                export(made.model, motion, path, camera=made.camera, progress=counter, **extra)
             finally:
                 counter.close()
             written.append(file_line(what, path))

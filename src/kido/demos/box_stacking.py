@@ -20,7 +20,7 @@ def make():
     world = kido.models.stack(10)
     cubes = [world.skeleton(f"box_{k}").body(0) for k in range(10)]
     top = cubes[-1].world_transform[2, 3]
-    demo = Demo(world, duration=5.0)
+    demo = Demo(world, duration=5.0, camera=((2.6, -1.2, 1.2), (0, 0, 0.5)))
 
     for key, label, force in (("1", "Push the top to the left", 30.0), ("2", "Push the top to the right", -30.0)):
 

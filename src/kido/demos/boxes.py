@@ -27,7 +27,7 @@ def make():
         skeleton.positions = [0, 0, 0, x, 0, z]
         world.add_skeleton(skeleton)
         cubes.append(cube)
-    demo = Demo(world, duration=3.0)
+    demo = Demo(world, duration=3.0, camera=((0.35, -0.7, 0.35), (0, 0, 0.06)))
 
     for key, label, force in (("1", "Push the lowest cube left", -40.0), ("2", "Push the lowest cube right", 40.0)):
 

@@ -69,7 +69,7 @@ def make():
         chains[name] = world.add_skeleton(chain(name, (0, 0.6 * (1 - k), 0.7), color))
         chains[name].positions = start
     first = {name: energy(skeleton) for name, skeleton in chains.items()}
-    demo = Demo(world, duration=5.0)
+    demo = Demo(world, duration=5.0, camera=((2.2, 1.4, 0.9), (0, 0, 0.4)))
 
     coefficients = np.tile([1.0, 1.0, 0.1], LINKS)
     damping = 0.0

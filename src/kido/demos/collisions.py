@@ -88,7 +88,7 @@ def make():
                 shape.color = color
     starts = [skeleton.positions for skeleton in thrown]
     random = np.random.default_rng(3)
-    demo = Demo(world, duration=4.0)
+    demo = Demo(world, duration=4.0, camera=((-2.2, -3.6, 2.4), (1.2, 0, 0.3)))
 
     def throw(k):
         skeleton, q, u = thrown[k], starts[k].copy(), np.zeros(thrown[k].num_dofs)

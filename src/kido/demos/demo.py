@@ -14,7 +14,7 @@ from kido.simulation import World
 from kido.skeleton import BodyNode, Skeleton
 
 if TYPE_CHECKING:
-    from kido.viewer import Trajectory, Viewer
+    from kido.viewer import CameraPose, Trajectory, Viewer
 
 FPS = 60.0
 """Frames per second: how often `every_frame` functions are called, and how many a page or film has."""
@@ -68,7 +68,7 @@ class Demo(FixedAttributes):
     Args:
         model: a world, which is simulated, or a skeleton, which `every_frame` functions move.
         duration: of a page or film, and of a run without the viewer, unless another is asked for [s].
-        show: layers shown at first, of `kido.viewer.scene.LAYERS`.
+        camera: where it is seen from and what is looked at, two points [m]; by default the whole model is seen.
 
     Attributes:
         keys: by key.
@@ -84,9 +84,10 @@ class Demo(FixedAttributes):
         model: World | Skeleton,
         duration: float = 5.0,
         *,
-        show: tuple[str, ...] = ("model", "ground", "contacts"),
+        camera: Any = None,
     ) -> None:
-        self.model, self.duration, self.show = model, float(duration), show
+        self.model, self.duration = model, float(duration)
+        self._camera = camera
         self.keys: dict[str, Key] = {}
         self.sliders: dict[str, Slider] = {}
         self.numbers: dict[str, Callable[[], Any]] = {}
@@ -172,6 +173,13 @@ class Demo(FixedAttributes):
         """Those of the model."""
         return self.model.skeletons if isinstance(self.model, World) else (self.model,)
 
+    @property
+    def camera(self) -> CameraPose | None:
+        """Where pages and films are seen from at first; None: the whole model is seen."""
+        from kido.viewer import CameraPose
+
+        return None if self._camera is None else CameraPose(*self._camera)
+
     def press(self, key: str) -> None:
         """Do what a key does. Raises `NameLookupError` if the demo has no such key."""
         if key not in self.keys:
@@ -245,7 +253,7 @@ class Demo(FixedAttributes):
         """A live viewer with the demo's keys, sliders and numbers; `run` or `start` it. Raises like `Viewer`."""
         from kido.viewer import Viewer
 
-        viewer = self.viewer = Viewer(self.model, port, show=self.show)
+        viewer = self.viewer = Viewer(self.model, port)
         for key, entry in self.keys.items():
             viewer.add_key(key, entry.f, entry.label)
         for label, slider in self.sliders.items():
@@ -268,6 +276,8 @@ class Demo(FixedAttributes):
                 told, text.text = now, self._text()
 
         viewer.add_frame_callback(before_frame)
+        if self.camera is not None:
+            viewer.camera = self.camera
         self.show_on(viewer)
         return viewer
 

@@ -23,7 +23,7 @@ def make():
     arm.root_bodies[0].parent_joint.transform_from_parent = (-0.6, 0.0, 0.0)
     world.add_skeleton(arm)
     hand = arm.body("hand")
-    demo = Demo(world, duration=4.0)
+    demo = Demo(world, duration=4.0, camera=((0.6, -1.9, 1.1), (0.35, 0.15, 0.15)))
 
     target = np.diag([1.0, -1.0, -1.0, 1.0])  # fingers down
     target[:3, 3] = -BEHIND, 0.0, HEIGHT

@@ -38,7 +38,7 @@ def make():
     world = kido.World("multi_pendulum", time_step=1e-3)
     chain = world.add_skeleton(pendulum())
     tip = chain.body(BARS - 1)
-    demo = Demo(world, duration=6.0)
+    demo = Demo(world, duration=6.0, camera=((6, -11, 0), (0, 0, -1.5)))
     sign, on_bodies, pins = 1.0, False, []
     until = np.zeros(chain.num_dofs)  # when the torque of each coordinate ends [s]
 
