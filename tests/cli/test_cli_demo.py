@@ -50,7 +50,7 @@ def test_it_runs_for_some_seconds_and_tells_what_it_measures(capfd):
     out = capfd.readouterr().out
     lines = dict(line.split("  ", 1) for line in out.splitlines())
     assert float(lines["frames baked"]) == 30
-    assert "steps of 1 ms/s" in lines["speed"] and "times real time" in lines["speed"]
+    assert lines["speed"].endswith(" times real time")
     assert lines["program"].strip() == str(demos.path("boxes"))
     assert main(["demo", "boxes", "--duration", "0.1", "--quiet"]) == 0
     assert capfd.readouterr() == ("", "")

@@ -29,7 +29,9 @@ def test_every_demo_has_a_name_a_program_and_a_description():
         assert first.endswith(".") and len(first) <= 120, name
         assert demos.path(name).name == f"{name}.py"
         assert len(demos.path(name).read_text().splitlines()) <= 150, f"{name} is no short program any more"
-        assert "make" in {n.name for n in ast.parse(demos.path(name).read_text()).body if isinstance(n, ast.FunctionDef)}
+        assert "make" in {
+            n.name for n in ast.parse(demos.path(name).read_text()).body if isinstance(n, ast.FunctionDef)
+        }
 
 
 def test_a_wrong_name_tells_the_right_ones():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -46,8 +47,6 @@ def _list() -> None:
 
 
 def _check(options: Demo) -> None:
-    import math
-
     from kido.viewer.film import check_writable
     from kido.viewer.server import require_viser
 
@@ -87,7 +86,6 @@ def _open(made: Any, options: Demo) -> int:
 def _run(made: Any, options: Demo) -> int:
     """Run it without a viewer; Ctrl-C ends it and nothing is written."""
     from kido import demos
-    from kido.simulation import World
 
     duration = made.duration if options.duration is None else options.duration
     _press(made, options)
@@ -97,10 +95,8 @@ def _run(made: Any, options: Demo) -> int:
     finally:
         progress.close()
     lines = [f"{label:<24} {value}" for label, value in made.read().items()]
-    if isinstance(made.model, World) and made.wall > 0:
-        h = made.model.time_step
-        rate = made.steps / made.wall
-        lines.append(f"{'speed':<24} {rate:,.0f} steps of {1e3 * h:g} ms/s, {rate * h:.3g} times real time")
+    if math.isfinite(made.real_time_factor):
+        lines.append(f"{'speed':<24} {made.real_time_factor:.3g} times real time")
     lines.append(f"{'program':<24} {demos.path(made.name)}")
     lines += _write(made, motion, options)
     if not options.quiet:

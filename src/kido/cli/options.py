@@ -148,7 +148,7 @@ class Ik(Reading):
 
 @dataclass
 class Demo:
-    """Open an application in the live viewer: a short program with a model, keys and sliders. Without a name, list them.
+    """Open an application, a short program with a model, keys and sliders, in the viewer. Without a name, list them.
 
     Example: kido demo boxes
     """
@@ -158,7 +158,7 @@ class Demo:
     duration: Annotated[
         float | None, arg(metavar="S", aliases=("--seconds",), help_behavior_hint="(default: the demo's)")
     ] = None
-    """Run for so many simulated seconds, without the viewer unless --view is given, and print what the demo measures."""
+    """Run for so many simulated seconds, without the viewer unless --view is given, and print what is measured."""
     html: Annotated[str | None, arg(metavar="F.html", aliases=("--export",), help_behavior_hint="")] = None
     """Write a page that plays the motion in any browser, offline."""
     film: Annotated[str | None, arg(metavar="FILE", help_behavior_hint="")] = None

@@ -1,8 +1,8 @@
 """A robot is a puppet that keeps its balance: its soles stand, its hands dance or are dragged, within limits of joints.
 
 A port of DART's example `atlas_puppet`. With the package example-robot-data at hand the robot is Talos, else our
-humanoid. The soles come first, then the hands; half spaces keep the centre of mass 2 cm inside of the polygon under the
-soles as they stood at first, so that a target that is dragged too far is not reached.
+humanoid. The soles come first, then the hands; half spaces keep the centre of mass 2 cm inside of the polygon under
+the soles as they stood at first, so that a target that is dragged too far is not reached.
 """
 
 import sysconfig
@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 import kido
-from kido.demos.demo import Demo
 from kido.demos.human_puppet import LEVELS, STANCE, puppet
 from kido.ik import HalfSpaces
 

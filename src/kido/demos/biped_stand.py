@@ -1,9 +1,9 @@
 """A person stands on two feet and takes pushes at the chest, by springs in the joints and feedback at the ankles.
 
 A port of DART's example `biped_stand`. Joints are held by PD laws towards a pose with bent knees (position actuators:
-implicit, so that they are stable at any gain); the ankles lean against what the centre of mass does: their targets move
-by k d + c d', where d is how far it is from the middle of the feet. The reach of this strategy is that of the feet: what
-moves the centre of mass too fast for them throws the person over.
+implicit, so that they are stable at any gain); the ankles lean against what the centre of mass does: their targets
+move by k d + c d', where d is how far it is from the middle of the feet. The reach of this strategy is that of the
+feet: what moves the centre of mass too fast for them throws the person over.
 """
 
 import numpy as np

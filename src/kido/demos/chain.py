@@ -1,9 +1,9 @@
 """Three chains of ten links, alike but for the rule that steps them: explicit Euler, semi-implicit Euler, RK4.
 
 The chain of RTQL8's tutorial: links on ball joints start at random angles within 0.5 rad and swing at 2 kHz. Explicit
-Euler feeds energy into the chain, which explodes after 1.25 s and stands still from then on; semi-implicit
-Euler's energy wavers; the fourth-order Runge-Kutta rule keeps it. Damping, an internal force -c u at the joints (a tenth
-of it about the links' own axes), calms all three.
+Euler feeds energy into the chain, which explodes after 1.25 s and stands still from then on; semi-implicit Euler's
+energy wavers; the fourth-order Runge-Kutta rule keeps it. Damping, an internal force -c u at the joints (a tenth of
+it about the links' own axes), calms all three.
 """
 
 import numpy as np
@@ -69,7 +69,7 @@ def make():
         chains[name] = world.add_skeleton(chain(name, (0, 0.6 * (1 - k), 0.7), color))
         chains[name].positions = start
     first = {name: energy(skeleton) for name, skeleton in chains.items()}
-    demo = Demo(world, duration=5.0, camera=((2.2, 1.4, 0.9), (0, 0, 0.4)))
+    demo = Demo(world, duration=5.0, camera=((1.5, 1.0, 0.7), (0, 0, 0.4)))
 
     coefficients = np.tile([1.0, 1.0, 0.1], LINKS)
     damping = 0.0

@@ -1,8 +1,8 @@
 """A ball, a soft ball, a chain of rigid and soft links, a rigid chain and a closed ring are thrown at a wall.
 
-A port of DART's tutorial `collisions`. Soft bodies have skins of point masses on springs; the ring is a chain whose ends
-are held together by a ball constraint, with springs at its joints so that it stays round. Keys throw each again, at
-another speed and with another spin every time.
+A port of DART's tutorial `collisions`. Soft bodies have skins of point masses on springs; the ring is a chain whose
+ends are held together by a ball constraint, with springs at its joints so that it stays round. Keys throw each again,
+at another speed and with another spin every time.
 """
 
 import numpy as np
@@ -37,7 +37,9 @@ def chain(name, links, soft=()):
     for k in range(links):
         half = (0, 0, LINK / 2)
         joint = (
-            kido.BallJoint(f"ball_{k}", transform_from_parent=half, transform_from_child=(0, 0, -LINK / 2), damping=0.01)
+            kido.BallJoint(
+                f"ball_{k}", transform_from_parent=half, transform_from_child=(0, 0, -LINK / 2), damping=0.01
+            )
             if k
             else kido.FreeJoint("free")
         )
@@ -88,7 +90,7 @@ def make():
                 shape.color = color
     starts = [skeleton.positions for skeleton in thrown]
     random = np.random.default_rng(3)
-    demo = Demo(world, duration=4.0, camera=((-2.2, -3.6, 2.4), (1.2, 0, 0.3)))
+    demo = Demo(world, duration=4.0, camera=((-2.8, -3.9, 2.8), (1.2, -0.3, 0.3)))
 
     def throw(k):
         skeleton, q, u = thrown[k], starts[k].copy(), np.zeros(thrown[k].num_dofs)

@@ -76,7 +76,7 @@ class Demo(FixedAttributes):
         numbers: functions by label, each of which returns a number or a text.
         name, description: of the program; set by `kido.demos.load`.
         viewer: the last one that `open` made, if it did.
-        steps, wall: steps of the world and seconds of real time that `run` took for them, its first frame left out.
+        real_time_factor: of the last `run`, its first frame left out; NaN before.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Demo(FixedAttributes):
         self.sliders: dict[str, Slider] = {}
         self.numbers: dict[str, Callable[[], Any]] = {}
         self.name = self.description = ""
-        self.steps, self.wall = 0, 0.0
+        self.real_time_factor = math.nan
         self.viewer: Viewer | None = None
         self._frames: list[Callable[[float], Any]] = []
         self._pages: list[Callable[[Viewer], Any]] = []
@@ -226,7 +226,7 @@ class Demo(FixedAttributes):
         sampler = None if world is None else TrajectorySampler(world, FPS)
         start, h = (0.0, 1.0) if world is None else (world.time, world.time_step)
         poses = [(0.0, *model_poses(self.model))]
-        self.steps, self.wall, done = 0, 0.0, 0
+        wall, done = 0.0, 0
         for k in range(math.ceil(duration * FPS - 1e-9)):
             now = min((k + 1) / FPS, duration)
             began = time.perf_counter()
@@ -236,14 +236,14 @@ class Demo(FixedAttributes):
                 due = round(now / h) - done
                 world.step(due, reset_command=False)
                 done += due
-                self.steps += due if k else 0
-            self.wall += time.perf_counter() - began if k else 0.0
+            wall += time.perf_counter() - began if k else 0.0
             if sampler is not None:
                 sampler.sample()
             else:
                 poses.append((now, *model_poses(self.model)))
             if frame is not None:
                 frame(now)
+        self.real_time_factor = (duration - 1.0 / FPS) / wall if wall > 0.0 else math.nan
         if sampler is not None:
             return sampler.trajectory
         times, positions, wxyz = zip(*poses)

@@ -1,8 +1,8 @@
 """An arm pushes the first of a row of dominoes; all of them fall.
 
-A port of DART's tutorial `dominoes`, manipulator and all. The hand follows a path by inverse kinematics; the arm is held
-to it by computed torque, a PD law inside of inverse dynamics, at 1 kHz:
-tau = M (kp (q_d - q) + kd (u_d - u)) + c(q, u) + g(q).
+A port of DART's tutorial `dominoes`, manipulator and all. The hand follows a path by inverse kinematics; the arm is
+held to it by computed torque, a PD law inside of inverse dynamics, at 1 kHz: tau = M (kp (q_d - q) + kd (u_d - u)) +
+c(q, u) + g(q).
 """
 
 import numpy as np

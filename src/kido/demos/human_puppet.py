@@ -1,8 +1,9 @@
 """A person is a puppet: feet, hands and head follow targets that dance, or that you drag.
 
-A port of DART's puppets, on our own humanoid. Feet come first (priority 0), then hands, then the place of the head: what a
-level asks for is done in the null space of those above, so that the head comes as near as feet and hands leave it. While
-the puppet dances its targets move along circles; key D stops them, and every target can be dragged and turned on the page.
+A port of DART's puppets, on our own humanoid. Feet come first (priority 0), then hands, then the place of the head:
+what a level asks for is done in the null space of those above, so that the head comes as near as feet and hands leave
+it. While the puppet dances its targets move along circles; key D stops them, and every target can be dragged and
+turned on the page.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """A person in a harness: a constraint welds the pelvis to the world, and lets it go again.
 
-A port of DART's example `joint_constraints`. In the harness no push moves the pelvis: the weld takes whatever wrench that
-needs, and its force is told. It may also be a spring, or a ball joint about which the body turns. Let go, the person
-stands by the balance of `biped_stand`.
+A port of DART's example `joint_constraints`. In the harness no push moves the pelvis: the weld takes whatever wrench
+that needs, and its force is told. It may also be a spring, or a ball joint about which the body turns. Let go, the
+person stands by the balance of `biped_stand`.
 """
 
 import numpy as np

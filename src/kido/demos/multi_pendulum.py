@@ -24,7 +24,7 @@ def pendulum():
         joint = (
             kido.RevoluteJoint(f"hinge_{k}", axis=(0, 1, 0), transform_from_parent=(0, 0, HEIGHT))
             if k
-            else kido.BallJoint("ball")
+            else kido.BallJoint("ball", transform_from_parent=(0, 0, 1.05 * BARS * HEIGHT))
         )
         parent = skeleton.add_body(f"bar_{k}", joint, parent, kido.Inertia.from_shape(box, 1.0, transform=middle))
         parent.add_shape(box, middle, color=BLUE, collision=False)
@@ -38,7 +38,7 @@ def make():
     world = kido.World("multi_pendulum", time_step=1e-3)
     chain = world.add_skeleton(pendulum())
     tip = chain.body(BARS - 1)
-    demo = Demo(world, duration=6.0, camera=((6, -11, 0), (0, 0, -1.5)))
+    demo = Demo(world, duration=6.0, camera=((5, -11, 5), (0, 0, 3)))
     sign, on_bodies, pins = 1.0, False, []
     until = np.zeros(chain.num_dofs)  # when the torque of each coordinate ends [s]
 
