@@ -21,7 +21,7 @@ MARGIN = 0.02  # of the centre of mass inside of the polygon [m]
 
 
 def talos():
-    robot = kido.load(TALOS, base="free", package_dirs=(ROBOTS.parent.parent,), collisions=False)
+    robot = kido.load_skeleton(TALOS, base="free", package_dirs=(ROBOTS.parent.parent,), collisions=False)
     for name in ("left", "right"):
         for number, angle in {3: -0.41, 4: 0.86, 5: -0.45}.items():
             robot.dof(f"leg_{name}_{number}_joint").position = angle
@@ -31,7 +31,7 @@ def talos():
 
 
 def humanoid():
-    robot = kido.load("humanoid")
+    robot = kido.load_skeleton("humanoid")
     for side in ("left", "right"):
         for joint, angle in STANCE.items():
             robot.dof(f"{side}_{joint}").position = angle

@@ -24,9 +24,9 @@ def standing_person(world):
     for side in ("left", "right"):
         for joint, angle in POSE.items():
             human.dof(f"{side}_{joint}").position = angle
-    root, feet = human.joint("root"), [human.body(f"{side}_foot") for side in ("left", "right")]
+    root, soles = human.joint("root"), [human.body(f"{side}_foot").shape(0) for side in ("left", "right")]
     world.add_skeleton(human)
-    lowest = min(float(foot.shape(0).world_transform[2, 3]) - foot.shape(0).shape.size[2] / 2 for foot in feet)
+    lowest = min(sole.world_transform[2, 3] - sole.shape.support(np.array([0.0, 0.0, 1.0])) for sole in soles)
     root.positions = root.positions - [0, 0, 0, 0, 0, lowest]
     for joint in human.joints:
         if joint is not root:

@@ -8,7 +8,7 @@ and Dantzig's keep the tower; projected Gauss-Seidel (PGS) leaves an error of th
 import kido
 from kido.demos.demo import Demo
 
-SOLVERS = {
+SOLVERS: dict[str, kido.solvers.Solver] = {
     "E": kido.solvers.DefaultSolver(),
     "D": kido.solvers.Dantzig(),
     "L": kido.solvers.Lemke(),
@@ -52,7 +52,7 @@ def make():
         return -float(world.skeleton("ground").body(0).contact_wrench[5])
 
     @demo.number("solver")
-    def solver():
+    def which():
         return f"{type(world.solver).__name__}, residual {world.report.residual:.1e}"
 
     return demo

@@ -38,7 +38,8 @@ def make():
 
     @demo.key("L", "Lemke's solver, or the exact one")
     def other_solver():
-        world.solver = None if isinstance(world.solver, kido.solvers.Lemke) else kido.solvers.Lemke()
+        exact = isinstance(world.solver, kido.solvers.DefaultSolver)
+        world.solver = kido.solvers.Lemke() if exact else kido.solvers.DefaultSolver()
 
     baked, playing = [world.snapshot()], []  # `playing` holds the next frame to show, if any
 

@@ -5,13 +5,15 @@ ends are held together by a ball constraint, with springs at its joints so that 
 at another speed and with another spin every time.
 """
 
+from typing import Any
+
 import numpy as np
 
 import kido
 from kido.demos.demo import Demo
 
 RADIUS, LINK, WALL = 0.12, 0.16, 2.2  # of balls, length of links, place of the wall [m]
-SKIN = {"total_mass": 0.3, "kv": 300.0, "ke": 100.0, "kd": 2.0}
+SKIN: dict[str, Any] = {"total_mass": 0.3, "kv": 300.0, "ke": 100.0, "kd": 2.0}
 COLORS = ((0.86, 0.37, 0.27), (0.93, 0.64, 0.24), (0.42, 0.62, 0.36), (0.27, 0.51, 0.71), (0.52, 0.40, 0.65))
 
 

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from kido.attributes import FixedAttributes
 from kido.errors import ModelError, NameLookupError, StateError
 from kido.simulation import World
@@ -246,7 +248,7 @@ class Demo(FixedAttributes):
         self.real_time_factor = (duration - 1.0 / FPS) / wall if wall > 0.0 else math.nan
         if sampler is not None:
             return sampler.trajectory
-        times, positions, wxyz = zip(*poses)
+        times, positions, wxyz = (np.array(column) for column in zip(*poses))
         return Trajectory(times, positions, wxyz, body_labels(self.model))
 
     def open(self, port: int | None = None) -> Viewer:

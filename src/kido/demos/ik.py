@@ -26,7 +26,7 @@ def make():
     markers = [foot.create_node(kido.Marker, f"{foot.name}_heel", HEEL) for foot in feet]
     middle = np.mean([marker.world_transform[:3, 3] for marker in markers], axis=0)
     demo = Demo(human, duration=2.0)
-    places, steps, x, problem = np.zeros((2, 3)), STEPS, start, None
+    places, steps, x, problem = np.zeros((2, 3)), STEPS, start, MotionProblem(human)
 
     def constraints():
         return [PositionConstraint(foot, p, offset=HEEL, weight=2.0) for foot, p in zip(feet, places)]

@@ -32,13 +32,13 @@ def make():
         while worn:
             world.remove_constraint(worn.pop())
 
-    for key, (what, harness) in HARNESSES.items():
+    for key, (what, constraint) in HARNESSES.items():
 
         @demo.key(key, f"Put the harness on: {what}")
-        def put_on(harness=harness):
+        def put_on(constraint=constraint):
             take_off()
             place[:] = pelvis.world_transform
-            worn.append(world.add_constraint(harness(pelvis)))
+            worn.append(world.add_constraint(constraint(pelvis)))
 
     for key, (where, force) in PUSHES.items():
 
@@ -47,11 +47,11 @@ def make():
             demo.push(chest, force, 0.1)
 
     @demo.number("harness")
-    def harness():
+    def which():
         return worn[0].name if worn else "off"
 
     @demo.number("force of the harness [N]")
-    def force():
+    def harness_force():
         return float(np.linalg.norm(worn[0].wrench()[3:])) if worn else 0.0
 
     @demo.number("pelvis has moved by [mm]")

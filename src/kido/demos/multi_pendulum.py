@@ -73,7 +73,7 @@ def make():
         for k, bar in enumerate(chain.bodies):
             acts = (until[2:] if k else until[:3])[k - 1 if k else slice(None)] > world.time
             color = RED if np.any(acts) else BLUE
-            if tuple(bar.shape(0).color[:3]) != color:
+            if bar.shape(0).color != color:
                 bar.shape(0).color = color
 
     @demo.slider("Stiffness [N m/rad]", 0.0, 200.0, value=0.0)
