@@ -122,7 +122,8 @@ def test_other_shapes_and_walls(shape, speed):
         for _ in range(60):
             scene.step()
             assert place(body)[2] > 0.0, (k, scene.time)
-        assert velocity(body)[0] == pytest.approx(2.0, abs=2e-9 * speed)  # as good as a normal of GJK
+        # As good as a normal of GJK, or as that of a face that lies tilted by 1e-6.
+        assert velocity(body)[0] == pytest.approx(2.0, abs=4e-9 * speed)
 
 
 def test_spinning_box_lands():

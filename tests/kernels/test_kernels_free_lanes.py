@@ -12,10 +12,10 @@ from kido.shapes import Box
 TOLERANCE = 1e-12  # rounding of some hundred operations on numbers of order 1 to 10
 
 
-def tumblers(count: int, centred: bool) -> kido.World:
+def tumblers(count: int, centred: bool, time_step: float = 1e-3) -> kido.World:
     """Boxes of random inertias at random poses and velocities."""
     rng = np.random.default_rng(7)
-    world = kido.World(time_step=1e-3)
+    world = kido.World(time_step=time_step)
     world.add_ground(friction=0.5)
     for i in range(count):
         skeleton = kido.Skeleton(f"s{i}")
@@ -56,20 +56,26 @@ def test_a_step_by_lanes_is_the_general_one(centred):
 
 @pytest.mark.parametrize("centred", [True, False])
 def test_rows_of_contacts_are_those_of_the_sweep(centred):
-    """J and Y in closed form against the columns of the articulated-body sweep."""
-    world = tumblers(5, centred)
+    """J and Y in closed form against the columns of the articulated-body sweep.
+
+    Poses at mid-step differ by h^2 w^2 c / 8: single free bodies are placed by their centres of mass.
+    """
+    world = tumblers(5, centred, 1e-6)
     world.step()
     closed = world.engine.problem
     J, Y, blocks = closed.J.copy(), closed.Y.copy(), closed.num_blocks
-    other = tumblers(5, centred)
+    other = tumblers(5, centred, 1e-6)
     len(other.contacts)  # compiles
+    other.engine.responses.free = False  # also where arrays grow within the step
     other.engine.responses.container.free[:] = NOT_FREE
     other.step()
     swept = other.engine.problem
     assert blocks == swept.num_blocks > 0
     np.testing.assert_allclose(J, swept.J, atol=TOLERANCE)
     np.testing.assert_allclose(Y, swept.Y, rtol=0, atol=TOLERANCE * np.abs(Y).max())
-    np.testing.assert_allclose(state(world), state(other), atol=1e-9 * np.abs(state(world)).max())
+    for a, b in zip(world.skeletons, other.skeletons, strict=True):
+        np.testing.assert_allclose(a.positions, b.positions, atol=1e-5)  # what is pushed out may turn about its origin
+        np.testing.assert_allclose(a.velocities, b.velocities, atol=1e-5)  # impacts of 1 m/s: h w dw
 
 
 def test_which_bodies_are_free():

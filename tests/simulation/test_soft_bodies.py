@@ -115,7 +115,8 @@ def test_a_force_on_a_skin_moves_the_whole() -> None:
 
 
 def test_frozen_is_rigid() -> None:
-    """With all points frozen at rest, to the bit: the arithmetic is that of a rigid body with the same inertia."""
+    """With all points frozen at rest it moves like a rigid body with the same inertia, but for terms of third order in
+    a step, 1e-9 here: a single rigid body is moved by its momentum."""
     world, body = soft_box()
     body.freeze()
     skeleton = body.skeleton
@@ -127,8 +128,9 @@ def test_frozen_is_rigid() -> None:
         s.positions, s.velocities = POSE, TWIST
     world.step(500)
     other.step(500)
-    np.testing.assert_allclose(skeleton.positions, rigid.positions, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(skeleton.velocities, rigid.velocities, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(skeleton.positions, rigid.positions, rtol=0, atol=5e-7)
+    np.testing.assert_allclose(skeleton.velocities, rigid.velocities, rtol=0, atol=5e-7)
+    np.testing.assert_allclose(skeleton.momentum, rigid.momentum, rtol=0, atol=1e-11)
 
 
 def test_frozen_in_a_deformed_shape_is_rigid() -> None:
@@ -145,7 +147,7 @@ def test_frozen_in_a_deformed_shape_is_rigid() -> None:
         s.positions, s.velocities = POSE, TWIST
     world.step(200)
     other.step(200)
-    np.testing.assert_allclose(body.skeleton.positions, rigid.positions, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(body.skeleton.positions, rigid.positions, rtol=0, atol=1e-7)
 
 
 def test_very_stiff_is_nearly_rigid() -> None:

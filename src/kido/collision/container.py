@@ -140,6 +140,10 @@ class COLLISION(Struct):
     gap = floats("contacts", unit="m", doc="distance of the surfaces along the normal; negative: penetration")
     impulse = floats("contacts", 3, unit="N s", doc="on body_b, world axes; warm start after `detect`")
     matched = integers("contacts", doc="1: the impulse was carried over from the previous step")
+    same_feature = integers("contacts", doc="that contact among the old ones, if its key is the same; else -1")
+    turning = floats(
+        "contacts", unit="m/s^2", doc="rate of its normal velocity that turning makes, of the step's start"
+    )
     key = integers("contacts", doc="feature pair within the shape pair")
     friction = floats("contacts", doc="smaller of the two shapes' coefficients")
     torque = floats("contacts", 3, unit="N m s", doc="angular impulse of rolling and torsional friction on body_b")
@@ -148,6 +152,8 @@ class COLLISION(Struct):
     swept = integers("contacts", doc="1: of a sweep, its gap extrapolated from the time of impact")
     local_a = floats("contacts", 3, unit="m", doc="point in the axes of shape_a")
     local_b = floats("contacts", 3, unit="m", doc="point in the axes of shape_b")
+    old_point = floats("contacts", 3, unit="m")
+    old_turning = floats("contacts", unit="m/s^2")
     old_normal = floats("contacts", 3)
     old_gap = floats("contacts", unit="m")
     old_impulse = floats("contacts", 3, unit="N s")

@@ -108,10 +108,20 @@ CONTACT_FIELDS = {
     # Older recordings lack some of these.
     **dict.fromkeys(("friction", "restitution"), NOT_NEGATIVE.or_absent()),
     "swept": FLAG.or_absent(),
-    **dict.fromkeys(("local_a", "local_b", "torque"), FINITE.or_absent()),
+    **dict.fromkeys(("local_a", "local_b", "torque", "turning"), FINITE.or_absent()),
 }
 _SWEEP_AXIS = COUNTS.index("sweep_axis")
-OLD_CONTACT_FIELDS = ("old_normal", "old_gap", "old_impulse", "old_torque", "old_key", "old_local_a", "old_local_b")
+OLD_CONTACT_FIELDS = (
+    "old_point",
+    "old_turning",
+    "old_normal",
+    "old_gap",
+    "old_impulse",
+    "old_torque",
+    "old_key",
+    "old_local_a",
+    "old_local_b",
+)
 
 
 class NativeDetector(FixedAttributes):

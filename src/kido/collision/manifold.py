@@ -197,7 +197,9 @@ def keep_old(c):
     for k in range(c.num_contacts):
         c.old_key[k] = c.key[k]
         c.old_gap[k] = c.gap[k]
+        c.old_turning[k] = c.turning[k]
         for i in range(3):
+            c.old_point[k, i] = c.point[k, i]
             c.old_normal[k, i] = c.normal[k, i]
             c.old_impulse[k, i] = c.impulse[k, i]
             c.old_torque[k, i] = c.torque[k, i]
@@ -271,6 +273,7 @@ def match_contacts(c, first, last, first_old, last_old, reach):
         for old in range(first_old, last_old):
             if matched[k] == 0 and taken[old] == 0 and c.key[k] == c.old_key[old] and same_normal(c, k, old):
                 carry(c, k, old)
+                c.same_feature[k] = old
                 taken[old] = 1
                 free -= 1
     limit = REACH * REACH * reach * reach

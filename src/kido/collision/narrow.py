@@ -37,6 +37,8 @@ def write_contacts(c, pair, first, count, sign):
         c.friction[k] = friction
         c.restitution[k] = restitution
         c.matched[k] = 0
+        c.same_feature[k] = -1
+        c.turning[k] = 0.0
         c.swept[k] = 0
         for j in range(3):
             c.point[k, j] = work_point[i, j]

@@ -3,7 +3,8 @@
 A contact with a gap g > 0 asks for v_n >= -g / h, so that the surfaces just meet, but for a thin skin; one that
 penetrates is moved out (`kido.constraints.row_origins`). A contact that will bounce has no gap term: it is left out
 until its surfaces meet within half a step, and then rebounds by Poisson's law, with a coefficient that makes up for
-the time and place of impact (`rebound`).
+the time and place of impact (`rebound`). One that can bounce, and would not be met without impulses, is left out too:
+what another impact sends there arrives with its speed, and rebounds in a step of its own.
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ def set_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b):
     With Newton's law a contact that bounces is to leave with e' times its speed of approach, whatever else happens.
 
     Returns:
-        False if the contact is to be left out: it will bounce, but not yet.
+        False if the contact is to be left out: it may bounce, but not yet.
     """
     h = src.time_step
     gap = c.gap[k]
@@ -190,6 +191,8 @@ def set_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b):
             else:
                 pr.restitution[block] = e
             return True
+        if gap > src.skin and gap + h * approach > 0.0:
+            return False
     if c.swept[k] != 0 and gap < 0.0:
         push_out(c, pr, block, gap, 0.0, h)
         return True

@@ -36,7 +36,8 @@ from kido.simulation.integrate import integrate_share, integrate_stage
 from kido.simulation.options import StepOptions, write_options
 from kido.simulation.outrun import farthest
 from kido.simulation.predict import predict_stage
-from kido.simulation.step import assemble_stage, detect_stage, leave_to_python, solve_stage
+from kido.simulation.row_motion import assemble_midpoint_stage
+from kido.simulation.step import detect_stage, leave_to_python, solve_stage
 from kido.simulation.surface_table import SurfaceTable
 from kido.simulation.world_struct import ASK, MAX_STAGES, REPORT, RESPOND, WORLD
 from kido.skeleton.compiler import check_masses, compile_forest
@@ -92,7 +93,7 @@ class Engine:
         self.is_adopted = False
         dofs = int(self.tree.first_dof[-1])
         self.last, self.worst = REPORT(), REPORT()
-        self.world = WORLD(dofs=dofs, last=self.last, worst=self.worst)
+        self.world = WORLD(dofs=dofs, trees=len(self.tree.tree_mobile), last=self.last, worst=self.worst)
         self._features: dict[type[Feature], Any] = {}
         for kind in features:
             self._features[kind] = kind(self)
@@ -177,7 +178,7 @@ class Engine:
         fields: dict[str, Any] = {
             "predict": predict_stage,
             "detect": detect_stage,
-            "assemble": assemble_stage,
+            "assemble": assemble_midpoint_stage,
             "solve": solve_stage,
             "solve_problem": solve_problem,
             "project_positions": project_positions,

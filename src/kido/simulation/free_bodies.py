@@ -102,17 +102,19 @@ def fall_together(t, d, w, pr, lanes, numbers, count, h):
 
 
 @kernel
-def gather_landing(t, d, w, pr, x, body, lane, h, swept):
+def gather_landing(t, d, w, pr, r, x, body, lane, h, swept):
     """What `land` needs of a body, into a lane of the numbers x."""
     k = t.first_dof[body]
     turn, share = free_shares(pr, k, h, swept)
     for j in range(6):
         x[(Q + j) * LANES + lane] = d.q[k + j]
-        x[(U + j) * LANES + lane] = 0.5 * pr.u[k + j] + (turn if j < 3 else share) * pr.u_position[k + j]
+        x[(U + j) * LANES + lane] = (turn if j < 3 else share) * pr.u_position[k + j]
         x[(NEW_U + j) * LANES + lane] = pr.u[k + j]
         x[(START_U + j) * LANES + lane] = w.start_u[k + j]
     for j in range(3):
         x[(FORCE + j) * LANES + lane] = w.constraint_force[k + 3 + j]
+    for j in range(BODY_NUMBERS):
+        x[(CONSTANTS + j) * LANES + lane] = r.number[body, j]
 
 
 @kernel

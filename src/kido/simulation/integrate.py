@@ -11,8 +11,17 @@ from kido.joints.kinds import FREE_MIXED
 from kido.kernels.free_lanes import FREE_LANES, NOT_FREE
 from kido.kernels.integration import advance
 from kido.math.so3 import cross, rotate_inverse, rotation_vector_to_matrix
+from kido.simulation.balance import (
+    SLOW,
+    add_products,
+    floating_base,
+    give_momentum,
+    is_loose,
+    note_held,
+    speeds,
+    wanted_momentum,
+)
 from kido.simulation.correction import correction_energy, correction_share
-from kido.simulation.fast_bodies import is_fast, place_at_end
 from kido.simulation.free_bodies import gather_landing, land_together
 from kido.simulation.world_struct import WORLD
 from kido.solvers.problem import AT_CAP, BOUNDED
@@ -99,6 +108,22 @@ def move_tree(t, d, pr, first, last, h, swept):
     for k in range(begin, end):
         d.u[k] = 0.5 * pr.u[k] + share * pr.u_position[k]
     advance(t, d, first, last, h)
+
+
+@kernel
+def move_and_balance(t, d, w, pr, tree_index, h, swept):
+    """`move_tree`, with velocity products and momentum as `kido.simulation.balance` has them."""
+    first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+    most, change = speeds(w, pr, t.first_dof[first], t.first_dof[last])
+    if change > 0.0 and h * most > SLOW:
+        add_products(t, d, w, pr, tree_index, h)
+    base = floating_base(t, first, last) if most > 0.0 and w.grounded[tree_index] == 0 else -1
+    if base < 0 or not is_loose(t, base):
+        move_tree(t, d, pr, first, last, h, swept)
+        return
+    x_new, g = wanted_momentum(t, d, w, first, base, last, h)
+    move_tree(t, d, pr, first, last, h, swept)
+    give_momentum(t, d, pr, first, base, last, x_new, g)
 
 
 @kernel
@@ -195,15 +220,14 @@ def integrate_share(address, begin, end, worker):
         if t.tree_mobile[tree_index] == 0 or last == first:
             continue
         if r.free[first] == NOT_FREE:
-            move_tree(t, d, pr, first, last, h, swept)
-            w.balance_tree(w, tree_index)
-            hand_back(t, d, w, pr, first, last, h)
-        elif is_fast(r, first, w.start_u, t.first_dof[first], h):
-            move_tree(t, d, pr, first, last, h, swept)
-            place_at_end(d, pr.u, r.number, first, t.first_dof[first], h)
+            if w.soft.address != 0:
+                move_tree(t, d, pr, first, last, h, swept)
+                w.balance_tree(w, tree_index)
+            else:
+                move_and_balance(t, d, w, pr, tree_index, h, swept)
             hand_back(t, d, w, pr, first, last, h)
         else:
-            gather_landing(t, d, w, pr, group.x, first, waiting, h, swept)
+            gather_landing(t, d, w, pr, r, group.x, first, waiting, h, swept)
             group.body[waiting] = first
             waiting += 1
             if waiting == LANES:
@@ -246,6 +270,7 @@ def integrate_stage(address, unused_1, unused_2, unused_3):
     h = w.time_step
     energy = take_impulses(w)
     if w.loops.address == 0:
+        note_held(t, pr, w)
         share_out(w.team.address, w.integrate_share.address, address, t.tree_mobile.shape[0], w.share)
     else:
         for tree_index in range(t.tree_mobile.shape[0]):

@@ -27,6 +27,7 @@ from kido.simulation.step import (
     AT_PREDICT,
     AT_SOLVE,
     NOWHERE,
+    assemble_stage,
     run_steps,
 )
 from kido.simulation.threads import StepThreads
@@ -165,10 +166,12 @@ class Motion(Feature):
 
     def stages(self) -> dict[str | int, Any]:
         if isinstance(self.engine.options.integrator, SemiImplicitEuler):
-            return {"predict": semi_implicit_predict, "integrate": semi_implicit_integrate}
+            return {
+                "predict": semi_implicit_predict, "assemble": assemble_stage, "integrate": semi_implicit_integrate
+            }  # fmt: skip
         if isinstance(self.engine.options.integrator, ExplicitEuler):
-            return {"predict": explicit_predict, "integrate": explicit_integrate}
-        return {}
+            return {"predict": explicit_predict, "assemble": assemble_stage, "integrate": explicit_integrate}
+        return {} if isinstance(self.engine.options.integrator, MoreauMidpoint) else {"assemble": assemble_stage}
 
     def options_changed(self) -> None:
         options = self.engine.options

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kido.jit import callback, kernel, view
 from kido.kernels.forward_dynamics import acceleration_scatter, eliminate_joint, joint_bias, start_bias
+from kido.kernels.free_lanes import NOT_FREE
 from kido.kernels.inertia import body_inertia, start_inertia
 from kido.kernels.integration import advance, to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
@@ -16,6 +17,7 @@ from kido.kernels.soft import (
     soften_inertia,
     spring_forces,
 )
+from kido.simulation.free_momentum import keep_momentum, place_at_middle
 from kido.simulation.predict import joint_loads, prescribe, reach_targets
 from kido.simulation.soft_balance import book, book_forces, open_account
 from kido.simulation.world_struct import WORLD
@@ -133,6 +135,7 @@ def soft_predict_stage(address, unused_1, unused_2, unused_3):
     d = w.data
     pr = w.problem
     so = w.soft
+    r = w.row_origins.responses
     h = w.time_step
     result = 0
     coupled = w.loops.address != 0
@@ -146,11 +149,15 @@ def soft_predict_stage(address, unused_1, unused_2, unused_3):
                 w.start_u[k] = d.u[k]
             open_account(t, d, so, tree_index, first, last)
             advance(t, d, first, last, 0.5 * h)
+            if not coupled and last > first and r.free[first] != NOT_FREE:
+                place_at_middle(d, w.start_u, r.number, first, t.first_dof[first], h)
         transforms(t, d, first, last)
         if mobile:
             status = predict_soft_tree(t, d, so, w, tree_index, first, last, h)
             if not coupled:
                 free_soft_tree(t, d, so, w, pr, tree_index, first, last, h)
+                if last > first and r.free[first] != NOT_FREE:
+                    keep_momentum(d, pr.u_free, w.start_u, r.number, first, t.first_dof[first], h)
             if status >= 0 and result == 0:
                 result = 1 + status
         else:

@@ -161,6 +161,7 @@ def free_aggregates(t, d, w, pr, e, z, tree_index, h):
     end_motion(t, d, e, z, tree_index)
     for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
         pr.u_free[k] = w.start_u[k] + h * d.udot[k]
+        w.middle_u[k] = d.u[k]
         d.u[k] = w.start_u[k]
         d.tau[k] = w.command[k]
 
