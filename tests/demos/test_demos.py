@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,6 +33,12 @@ def test_every_demo_has_a_name_a_program_and_a_description():
         assert "make" in {
             n.name for n in ast.parse(demos.path(name).read_text()).body if isinstance(n, ast.FunctionDef)
         }
+
+
+def test_the_guide_has_every_demo_and_its_lines():
+    guide = Path(__file__).parents[2] / "docs" / "guides" / "demos.md"
+    for name in demos.names():
+        assert f"| `{name}` | {len(demos.path(name).read_text().splitlines())} |" in guide.read_text()
 
 
 def test_a_wrong_name_tells_the_right_ones():
