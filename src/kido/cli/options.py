@@ -102,10 +102,12 @@ class Info(Reading):
 
 @dataclass
 class Replay:
-    """Play a recording: in the browser, as a page, or as a film. Without options, say what it holds."""
+    """Play a recording or a motion: in the browser, as a page, or as a film. Without options, say what it holds."""
 
-    file: Annotated[Positional[str], arg(metavar="F.h5")]
-    """Recording."""
+    file: Annotated[Positional[str], arg(metavar="FILE")]
+    """Recording (.h5), or motion (.bvh, .amc, .dof, .csv)."""
+    model: Annotated[str | None, arg(metavar="MODEL")] = None
+    """Of a motion: the model that moves, whose coordinates are found by name; .bvh and .amc have their own."""
     html: Annotated[str | None, arg(metavar="F.html", help_behavior_hint="")] = None
     """Write a page that plays it offline."""
     film: Annotated[str | None, arg(metavar="FILE", help_behavior_hint="")] = None

@@ -63,7 +63,7 @@ HOPELESS = 1e200  # beside what is asked: not a number, or as good as none
 FEW_ROWS, FEW_SWEEPS, FEW_STEPS = 36, 12, 6  # Newton's method in row space: of more rows a step costs too many sweeps
 # Newton's method on the exact laws, and sweeps where it stagnates; largest island in rows, and rows from which on
 # sweeps come first, but for islands of one robot.
-TREE_STEPS, LAW_STEPS, LAW_SWEEPS, LAW_ROUNDS, LAW_ROWS, HEAP_ROWS = 12, 25, 8, 5, 600, 400
+TREE_STEPS, LAW_STEPS, LAW_SWEEPS, LAW_ROUNDS, LAW_ROWS, HEAP_ROWS = 30, 25, 8, 5, 600, 400
 # Bodies that rest on each other are solved by their warm start, until what is left grows beyond `newton_tolerance`.
 # Islands of many rows need many of Newton's steps and each is dear: sweeps first, and no end after it.
 NEAR_STEPS, REST_SPEED = 10, 1e-6  # [m/s or rad/s]
