@@ -141,6 +141,7 @@ from kido.io.files import save as save
 from kido import batch as batch
 from kido import collision as collision
 from kido import control as control
+from kido import demos as demos
 from kido import dynamics as dynamics
 from kido import ik as ik
 from kido import integrators as integrators
