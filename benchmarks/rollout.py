@@ -20,18 +20,19 @@ from kido.batch import RolloutPool
 from kido.jit.team import available_cores
 
 FORCE = 2.0  # [N m] standard deviation of joint forces
-HEADER = ("start", "threads", "KIDO", "MuJoCo pyramidal", "MuJoCo elliptic", "KIDO / pyramidal", "KIDO / elliptic")
+CONES = "pyramidal", "elliptic"
+HEADER = ("start", "threads", "KIDO", "KIDO lanes", *(f"MuJoCo {c}" for c in CONES), *(f"lanes / {c}" for c in CONES))
 
 
 class KidoRollouts:
     """Rollouts by kido.batch."""
 
-    def __init__(self, threads: int, settle: int, samples: int, steps: int) -> None:
+    def __init__(self, lanes: bool, threads: int, settle: int, samples: int, steps: int) -> None:
         world = KidoWorld(None).world
         if settle:
             world.step(settle)
         robot = world.skeletons[-1]
-        self.pool = RolloutPool(world, skeleton=robot, threads=threads)
+        self.pool = RolloutPool(world, skeleton=robot, threads=threads, lanes=lanes)
         self.commands = FORCE * np.random.default_rng(0).normal(size=(samples, steps, robot.num_dofs))
         self.commands[:, :, :6] = 0.0
 
@@ -78,15 +79,15 @@ def main(arguments: list[str] | None = None) -> None:
         for threads in sorted({1, available_cores()}):
             size = threads, settle, options.samples, options.steps
             runs = {
-                "KIDO": KidoRollouts(*size),
-                "MuJoCo pyramidal": MujocoRollouts("pyramidal", *size),
-                "MuJoCo elliptic": MujocoRollouts("elliptic", *size),
+                "KIDO": KidoRollouts(False, *size),
+                "KIDO lanes": KidoRollouts(True, *size),
+                **{f"MuJoCo {cone}": MujocoRollouts(cone, *size) for cone in CONES},
             }
             for run in runs.values():
                 run()
             times = interleaved(runs, 3 if options.quick else 10)
             rate = {name: 1e-3 * options.samples * options.steps / time for name, time in times.items()}
-            ratios = (f"{rate['KIDO'] / rate[f'MuJoCo {cone}']:.2f}" for cone in ("pyramidal", "elliptic"))
+            ratios = (f"{rate['KIDO lanes'] / rate[f'MuJoCo {cone}']:.2f}" for cone in CONES)
             rows.append([start, str(threads), *(f"{rate[name]:.1f}" for name in runs), *ratios])
     print(f"{machine()}\n\nTime step {1e3 * TIME_STEP:g} ms, thousands of steps per second\n")
     print(table(HEADER, rows))

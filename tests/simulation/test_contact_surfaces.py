@@ -44,8 +44,8 @@ def ball(radius=0.1, mass=1.5, **options):
 def test_anisotropic_slide(degrees):
     """Maximal dissipation over the ellipse: a = -g (mu_1^2 v_1, mu_2^2 v_2) / |(mu_1 v_1, mu_2 v_2)|.
 
-    Hence v_2 / v_20 = (v_1 / v_10)^((mu_2 / mu_1)^2). Where the direction turns, the scheme is of first order (friction
-    is that of a step's end): half the step, half the error, and what both are extrapolated to is exact to 5e-6.
+    Hence v_2 / v_20 = (v_1 / v_10)^((mu_2 / mu_1)^2). Friction is that of a step's middle: half the step, a quarter of
+    the error, and what both are extrapolated to is exact to 1e-9.
     """
     first, second = 0.6, 0.3
     turn = Rotation.from_euler("z", degrees, degrees=True)
@@ -69,9 +69,9 @@ def test_anisotropic_slide(degrees):
     truth = solve_ivp(rate, (0, 0.15), [0, 0, *start], rtol=1e-11, atol=1e-13).y[:, -1]
     assert truth[3] / start[1] == pytest.approx((truth[2] / start[0]) ** (second / first) ** 2, rel=1e-9)
     coarse, fine = motion(H), motion(H / 2)
-    assert np.abs(coarse - truth).max() < 1e-3
-    assert (coarse - truth) / (fine - truth) == pytest.approx(2.0, abs=0.1)
-    assert 2 * fine - coarse == pytest.approx(truth, abs=5e-6)
+    assert np.abs(coarse - truth).max() < 2e-6
+    assert (coarse - truth) / (fine - truth) == pytest.approx(4.0, abs=0.01)
+    assert (4 * fine - coarse) / 3 == pytest.approx(truth, abs=1e-9)
 
 
 @pytest.mark.parametrize(("share", "moves"), [(0.999, False), (1.01, True)])

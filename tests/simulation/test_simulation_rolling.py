@@ -111,3 +111,58 @@ def test_euler_s_disk():
     assert errors[1, 0] < 1e-3
     assert errors[1, 1] < 1e-3 * energy
     assert (orders(errors[:, 0]) > 1.5).all()
+
+
+def sliding_ball(h: float) -> float:
+    """Error of a ball's place after 0.4 s of sliding across a slope of 30 degrees with friction 0.1.
+
+    With s the slip and e = s / |s|: dv/dt = g_t - mu g_n e, ds/dt = g_t - (7/2) mu g_n e.
+    """
+    radius, mu = 0.1, 0.1
+    gravity = 9.81 * np.array([np.sin(np.pi / 6), 0.0, -np.cos(np.pi / 6)])
+    world = kido.World(time_step=h)
+    world.add_ground(friction=mu)
+    world.gravity = gravity
+    ball = kido.Skeleton("ball")
+    moment = 0.4 * radius**2
+    body = ball.add_body("ball", kido.FreeJoint(), inertia=kido.Inertia.from_diagonal(1.0, (moment,) * 3))
+    body.add_shape(kido.Sphere(radius), friction=mu)
+    world.add_skeleton(ball)
+    start = np.array([-1.0, 1.0])
+    ball.positions, ball.velocities = [0, 0, 0, 0, 0, radius], [0, 0, 0, *start, 0]
+    world.step(round(0.4 / h))
+
+    def rate(_, y):
+        friction = mu * gravity[2] * y[4:] / np.linalg.norm(y[4:])
+        return np.concatenate([y[2:4], gravity[:2] + friction, gravity[:2] + 3.5 * friction])
+
+    exact = solve_ivp(rate, (0.0, 0.4), np.concatenate([np.zeros(2), start, start]), rtol=1e-11, atol=1e-12)
+    return float(np.linalg.norm(ball.positions[3:5] - exact.y[:2, -1]))
+
+
+def test_a_ball_that_slides_across_a_slope():
+    """1.5e-6 m at 1 ms; with friction against velocities of the ends of steps it was 1.1e-4 m."""
+    errors = [sliding_ball(h) for h in STEPS]
+    assert errors[2] < 3e-6
+    assert (orders(errors) > 1.9).all()
+
+
+def sliding_box(h: float) -> np.ndarray:
+    """Place of a box that slides and spins on its face, four contacts, after 0.15 s."""
+    world = kido.World(time_step=h)
+    world.add_ground(friction=0.3)
+    box = kido.Box((0.2, 0.1, 0.05))
+    skeleton = kido.Skeleton("box")
+    skeleton.add_body("box", inertia=kido.Inertia.from_shape(box, mass=1.0)).add_shape(box, friction=0.3)
+    world.add_skeleton(skeleton)
+    skeleton.positions, skeleton.velocities = [0, 0, 0, 0, 0, 0.025], [0, 0, 5.0, 1.0, 0, 0]
+    world.step(round(0.15 / h))
+    return np.array(skeleton.positions)
+
+
+def test_a_box_that_slides_and_spins():
+    """Differences of one step size and the next fall by four each; with friction of the ends of steps by two."""
+    places = [sliding_box(h) for h in (2e-3, 1e-3, 5e-4, 2.5e-4)]
+    differences = np.abs(np.diff(places, axis=0)).max(axis=1)
+    assert differences[0] < 1e-4
+    assert (orders(differences) > 1.9).all()

@@ -13,9 +13,11 @@ from numpy.typing import ArrayLike
 
 from kido.attributes import FixedAttributes, dataclass, named_arguments
 from kido.batch.arguments import Array, whole_number
+from kido.batch.lockstep import why_alone
+from kido.batch.rollout_lanes import LaneWorker
 from kido.batch.rollout_worker import Job, Worker
 from kido.errors import ConcurrencyError, ModelError, StateError
-from kido.jit import JIT_DISABLED
+from kido.jit import JIT_DISABLED, LANES
 from kido.jit.team import available_cores
 from kido.reprs import brief
 from kido.simulation import World
@@ -66,10 +68,19 @@ class RolloutPool(FixedAttributes):
             have in the world.
         threads: how many compute; the number of available cores by default.
         time_step: instead of the world's [s].
+        lanes: whether each thread steps eight worlds together, with robots' smooth motion and Newton's method along
+            their trees in lanes. Results then depend neither on threads nor on other samples either, but equal those
+            of `World.step` to rounding, not bit for bit: what they differ by grows where motion is chaotic. Worlds for
+            which there are no lanes are stepped one by one; `why_alone` says why.
+
+    Attributes:
+        why_alone: why worlds are stepped one by one; "" if eight are together.
 
     Raises:
         ModelError, StateError: arguments that are none of these.
     """
+
+    why_alone: str
 
     def __init__(
         self,
@@ -78,7 +89,10 @@ class RolloutPool(FixedAttributes):
         skeleton: Skeleton | str | int | None = None,
         threads: int | None = None,
         time_step: float | None = None,
+        lanes: bool = False,
     ):
+        if not isinstance(lanes, bool):
+            raise StateError(f"rollout: lanes: expected True or False, got {lanes!r}")
         world, chosen = _world_of(model, skeleton)
         self.world = world.clone()
         self.world.threads = 1
@@ -94,9 +108,13 @@ class RolloutPool(FixedAttributes):
         self._names = [engine.dof_name(int(k)) for k in self._dofs]
         self.threads = 1 if JIT_DISABLED else available_cores() if threads is None else whole_number("threads", threads)
         self.turn = Turn()
-        self._workers = [Worker(self.world)]
+        self.why_alone = why_alone(self.world) if lanes else "lanes were not asked for"
+        self._workers = [self._worker(self.world)]
         self._pool: ThreadPoolExecutor | None = None
         self._process = os.getpid()
+
+    def _worker(self, world: World) -> Worker:
+        return Worker(world) if self.why_alone else LaneWorker(world)
 
     @property
     def num_dofs(self) -> int:
@@ -228,9 +246,9 @@ class RolloutPool(FixedAttributes):
 
     def _start(self, job: Job, progress: Callable[[int, int], Any] | None) -> None:
         """Run a job in all threads; an interruption stops them before it is passed on."""
-        number = min(self.threads, job.samples)
+        number = min(self.threads, job.samples if self.why_alone else -(-job.samples // LANES))
         while len(self._workers) < number:
-            self._workers.append(Worker(self.world.clone()))
+            self._workers.append(self._worker(self.world.clone()))
         if self._pool is None or self._process != os.getpid():  # threads do not survive a fork
             self._pool, self._process = ThreadPoolExecutor(self.threads), os.getpid()
         for worker in self._workers[:number]:
@@ -263,13 +281,14 @@ def rollout(
     skeleton: Skeleton | str | int | None = None,
     threads: int | None = None,
     time_step: float | None = None,
+    lanes: bool = False,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Trajectories:
     """Many contact worlds of one model, states and commands in, trajectories out; see `RolloutPool` and its `run`.
 
     For many rollouts of the same world a `RolloutPool` saves making its clones again.
     """
-    pool = RolloutPool(model, skeleton=skeleton, threads=threads, time_step=time_step)
+    pool = RolloutPool(model, skeleton=skeleton, threads=threads, time_step=time_step, lanes=lanes)
     options: dict[str, Any] = {"steps": steps, "hold": hold, "every": every, "bodies": bodies, "progress": progress}
     return pool.run(positions, velocities, commands, **options)
 

@@ -68,8 +68,8 @@ def set_commands(world, dofs, controls, sample, row):
     return 0
 
 
-@entry("i8(i8,i8[::1],f8[:,:,::1],f8[:,:,::1],i8[::1],i8[::1],f8[:,::1],f8[:,:,:,::1],i8,i8)")
-def record_state(world, dofs, q, u, sensor_of_shape, link, offset, wrenches, sample, record):
+@kernel
+def keep_record(world, dofs, q, u, sensor_of_shape, link, offset, wrenches, sample, record):
     """State and contact wrenches after a step into one record of a sample."""
     w = view(WORLD, world)
     d = w.data
@@ -78,6 +78,12 @@ def record_state(world, dofs, q, u, sensor_of_shape, link, offset, wrenches, sam
     if link.shape[0] > 0:
         c = w.collision
         add_contact_wrenches(d, c, w.time_step, sensor_of_shape, link, offset, wrenches, sample, record)
+
+
+@entry("i8(i8,i8[::1],f8[:,:,::1],f8[:,:,::1],i8[::1],i8[::1],f8[:,::1],f8[:,:,:,::1],i8,i8)")
+def record_state(world, dofs, q, u, sensor_of_shape, link, offset, wrenches, sample, record):
+    """`keep_record` from Python."""
+    keep_record(world, dofs, q, u, sensor_of_shape, link, offset, wrenches, sample, record)
     return 0
 
 
@@ -111,11 +117,11 @@ def run_sample(
         if stage != -1:
             return done, stage, status
         if done % every == 0:
-            record_state(world, dofs, q, u, sensor_of_shape, link, offset, wrenches, sample, done // every - 1)
+            keep_record(world, dofs, q, u, sensor_of_shape, link, offset, wrenches, sample, done // every - 1)
     return done, -1, 0
 
 
-_TOGETHER = 100  # steps that compiled code does before it looks whether the run was stopped
+TOGETHER = 100  # steps that compiled code does before it looks whether the run was stopped
 
 
 class Job:
@@ -188,6 +194,13 @@ class Job:
         return None
 
 
+def last_error(engine: Any, done: int) -> str | None:
+    """What is wrong with the state that a sample ended in after some steps."""
+    if np.isfinite(engine.data.q).all() and np.isfinite(engine.data.u).all():
+        return None
+    return f"the motion became NaN or infinite in the last of {done} steps"
+
+
 class Worker:
     """A world and what it is set back to before each sample.
 
@@ -256,7 +269,7 @@ class Worker:
         try:
             while done < job.total and not job.stopped:
                 if compiled:
-                    end = min(done + _TOGETHER, job.total)
+                    end = min(done + TOGETHER, job.total)
                     done, stage, status = run_sample(
                         *(engine.world.address, job.dofs, self.commands, job.q, job.u, *self.sensors),
                         *(sample, done, end, job.hold, job.every, go),
@@ -272,6 +285,4 @@ class Worker:
                         record_state(engine.world.address, job.dofs, job.q, job.u, *self.sensors, *place)
         except KidoError as error:
             return done, str(error)
-        if not (np.isfinite(engine.data.q).all() and np.isfinite(engine.data.u).all()):
-            return done, f"the motion became NaN or infinite in the last of {done} steps"
-        return done, None
+        return done, last_error(engine, done)

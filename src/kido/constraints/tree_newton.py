@@ -313,7 +313,7 @@ def tree_newton_island(address, island, cap, unused):
         else:
             if columns == 0:
                 weigh_held(t, d, y, first, last)
-            best, vain, penalty = merit, 0, LAW_PENALTY
+            best, vain, penalty = merit, 0.0, LAW_PENALTY
             more = 1 if merit > 1.0 else REST_STEPS
             while done < cap and vain < PATIENCE and math.isfinite(merit) and (merit > 1.0 or more > 0):
                 gather(c, island, BEST_ROW)

@@ -12,7 +12,8 @@ is touched at one point is that point's.
 
 from __future__ import annotations
 
-from kido.jit import kernel
+from kido.jit import kernel, where_positive
+from kido.math.choices import any_positive, smaller
 
 SINGULAR = 1e-9  # share of its compliance that is left of a column which depends on others
 
@@ -105,16 +106,18 @@ def list_column(x, slot, held, column):
 
 @kernel
 def invert_held(x, slot, held):
-    """`inverse` of Omega among the columns that are held, their inertia. Returns False if it is singular."""
+    """`inverse` of Omega among the columns that are held, their inertia. Returns a positive number if it is regular."""
     A, Omega = x.inverse, x.Omega
+    regular = 1.0 + 0.0 * Omega[slot, 0, 0]
     for r in range(held):
         for c in range(held):
             A[slot, r, c] = Omega[slot, x.held[slot, r], x.held[slot, c]]
     for k in range(held):
         p = A[slot, k, k]
-        if not p > SINGULAR * Omega[slot, x.held[slot, k], x.held[slot, k]]:
-            return False
-        p = 1.0 / p
+        regular = smaller(p - SINGULAR * Omega[slot, x.held[slot, k], x.held[slot, k]], regular)
+        if not any_positive(regular):
+            return regular
+        p = 1.0 / where_positive(regular, p, 1.0)
         A[slot, k, k] = 1.0
         for j in range(held):
             A[slot, k, j] *= p
@@ -125,7 +128,7 @@ def invert_held(x, slot, held):
                 for j in range(held):
                     A[slot, i, j] -= f * A[slot, k, j]
     x.inverted[slot] = held
-    return True
+    return regular
 
 
 @kernel
@@ -211,7 +214,7 @@ def solve_touched(y, x, slot, columns):
         multiply(x, slot, columns)
         scatter_velocities(y, x, slot, columns)
         return True
-    if x.inverted[slot] != held and not invert_held(x, slot, held):
+    if x.inverted[slot] != held and not invert_held(x, slot, held) > 0.0:
         return False
     for r in range(held):
         column = x.held[slot, r]

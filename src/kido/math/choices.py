@@ -12,6 +12,18 @@ def any_positive(x):
 
 
 @inlined
+def both(a, b):
+    """1 where a and b are positive, else -1."""
+    return where_positive(a, where_positive(b, 1.0, -1.0), -1.0)
+
+
+@inlined
+def either(a, b):
+    """1 where a or b is positive, else -1."""
+    return where_positive(a, 1.0, where_positive(b, 1.0, -1.0))
+
+
+@inlined
 def larger(a, b):
     """The larger of two numbers; b if one is NaN."""
     return where_positive(a - b, a, b)

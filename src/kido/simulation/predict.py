@@ -23,6 +23,7 @@ from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance, linear_to_parent_axes, to_parent_axes
 from kido.kernels.kinematics import transforms, velocities
 from kido.kernels.springs import add_passive_forces
+from kido.math.choices import any_positive
 from kido.simulation.free_bodies import fall_together, gather_fall, only_falls
 from kido.simulation.free_momentum import keep_energy, keep_momentum, place_at_middle
 from kido.simulation.world_struct import WORLD
@@ -39,8 +40,8 @@ def drift(t, d, w, first, last, h):
 
 @kernel
 def linear_force(d, k):
-    """Whether a force acts on the linear coordinates of the free joint whose first one is k."""
-    return d.tau[k + 3] != 0.0 or d.tau[k + 4] != 0.0 or d.tau[k + 5] != 0.0
+    """Whether a force whose square is a number acts on the linear coordinates of the free joint whose first is k."""
+    return any_positive(d.tau[k + 3] * d.tau[k + 3] + d.tau[k + 4] * d.tau[k + 4] + d.tau[k + 5] * d.tau[k + 5])
 
 
 @kernel
@@ -82,39 +83,81 @@ def reach_targets(t, d, pr, begin, end):
 
 
 @kernel
+def evaluate_joints(t, d, first, last):
+    """`evaluate` for a tree that may have joints; in lanes too."""
+    velocities(t, d, first, last)
+    bias_gather(t, d, first, last)
+    acceleration_scatter(t, d, first, last)
+
+
+@kernel
 def evaluate(t, d, first, last):
     """Forward dynamics of one tree at its velocities; articulated inertias are there already."""
-    velocities(t, d, first, last)
     if is_free_body(t, first, last):
+        velocities(t, d, first, last)
         free_body_acceleration(t, d, first)
     else:
-        bias_gather(t, d, first, last)
-        acceleration_scatter(t, d, first, last)
+        evaluate_joints(t, d, first, last)
+
+
+@kernel
+def load_tree(t, d, w, first, last, h):
+    """Inertias of the bodies of a tree, forces on its coordinates and accelerations of those that are prescribed."""
+    for i in range(first, last):
+        body_inertia(t, d, i)
+    joint_loads(t, d, w, first, last)
+    prescribe(t, d, w, t.first_dof[first], t.first_dof[last], h)
+
+
+@kernel
+def half_step(d, begin, end, h):
+    """Velocities of coordinates begin..end-1 at mid-step, by their accelerations."""
+    for k in range(begin, end):
+        d.u[k] += 0.5 * h * d.udot[k]
 
 
 @kernel
 def predict_tree(t, d, w, first, last, h):
     """Velocities of one mobile tree predicted for mid-step. Returns a coordinate without inertia, or -1."""
-    begin, end = t.first_dof[first], t.first_dof[last]
-    for i in range(first, last):
-        body_inertia(t, d, i)
-    joint_loads(t, d, w, first, last)
-    prescribe(t, d, w, begin, end, h)
+    load_tree(t, d, w, first, last, h)
     if is_free_body(t, first, last):
         status = free_body_inertia(t, d, first)
     else:
         status = int(articulated_inertias(t, d, first, last, h))
     evaluate(t, d, first, last)
-    for k in range(begin, end):
-        d.u[k] += 0.5 * h * d.udot[k]
+    half_step(d, t.first_dof[first], t.first_dof[last], h)
     return status
 
 
 @kernel
 def free_tree(t, d, w, pr, first, last, h):
     """u_free of one mobile tree at mid-step, from the predicted velocities."""
-    begin, end = t.first_dof[first], t.first_dof[last]
     evaluate(t, d, first, last)
+    whole_step(t, d, w, pr, t.first_dof[first], t.first_dof[last], h)
+
+
+@kernel
+def predict_joints(t, d, w, pr, first, last, h):
+    """`drift`, `predict_tree` and `free_tree` of a tree that may have joints, for states in lanes too.
+
+    Returns:
+        A coordinate without inertia, or -1, as a float: in lanes, each has its own.
+    """
+    begin, end = t.first_dof[first], t.first_dof[last]
+    drift(t, d, w, first, last, h)
+    transforms(t, d, first, last)
+    load_tree(t, d, w, first, last, h)
+    status = articulated_inertias(t, d, first, last, h)
+    evaluate_joints(t, d, first, last)
+    half_step(d, begin, end, h)
+    evaluate_joints(t, d, first, last)
+    whole_step(t, d, w, pr, begin, end, h)
+    return status
+
+
+@kernel
+def whole_step(t, d, w, pr, begin, end, h):
+    """u_free of coordinates begin..end-1, by their accelerations at mid-step; u and tau are again as before."""
     for k in range(begin, end):
         u = w.start_u[k]
         pr.u_free[k] = u + h * d.udot[k]

@@ -5,13 +5,19 @@ of its velocity holds
 
 * at mid-step where something bounces, or comes to touch: there impulses act, and elastic ones keep the energy;
 * at the end where surfaces stay together, since there the next step begins: J(q_new) u_new = 0 at both ends of all
-  steps makes positions and energies right to second order in h, J(q_M) u_new = 0 to first.
+  steps makes positions and energies right to second order in h, J(q_M) u_new = 0 to first;
+* along the surfaces, where they slide before and after, as the mean of both ends, J(q_M) (u + u_new) / 2: friction is
+  against how they slide in the middle, and takes the energy of the way there.
 
 Velocities differ by h/2 times their rate, which becomes a bias of the rows. With A(x) the acceleration of the material
 of a body that is at the contact x, forces apart, v its velocity, n the normal, dx and dn how far the same contact moved
 and turned since the last step, the velocity of body b relative to body a changes at the rate
 
     A_b - A_a + w_b x (dx / h - v_b) - w_a x (dx / h - v_a),    along n also    (dn / h) . (v_b - v_a)
+
+Points of two bodies that keep to each other have one velocity along their surfaces, whereas accelerations of turning
+bodies differ from point to point. So along the surfaces all contacts of two bodies have the mean: else they could not
+all stick, and impulses among them would grow to their cones' edges.
 
 What depends on dx and dn is the surfaces' curvature: the contact of a rolling body moves over it. They are of the step
 before, and say nothing where velocities jumped since, which is seen by what the others make along n.
@@ -40,6 +46,7 @@ JUMP = 0.1  # share of a shape's size by which a contact may move over its mater
 DEEP = 0.01  # the same of penetration, beyond which a contact is no place where surfaces roll on each other
 JAMMED = 100.0  # [m/s] change of velocity by a contact's impulse alone, above which others push against it
 STEADY = 0.2  # share by which what turning makes may change in a step; more is an impact, or another velocity was set
+SLIDING = 8.0  # how much faster a contact slides than its friction alone slows it in a step, if it is to go on sliding
 SMALL = 1e-5  # [m/s] or this much of velocity
 
 
@@ -179,16 +186,44 @@ def held_before(c, pr, b, k):
 
 
 @kernel
-def to_end(t, d, c, w, pr, b, k, old, h):
-    """Add what velocities change by until the end of the step to the rows of block b, if its contact goes on."""
+def slip_velocity(pr, src, b, va, vb):
+    """Velocity of block b's tangential rows where its two bodies have the velocities va and vb, surfaces' included."""
+    row, s = pr.row[b], src.tangent
+    x, y, z = vb[0] - va[0], vb[1] - va[1], vb[2] - va[2]
+    return (
+        pr.bias[row + 1] + s[b, 0] * x + s[b, 1] * y + s[b, 2] * z,
+        pr.bias[row + 2] + s[b, 3] * x + s[b, 4] * y + s[b, 5] * z,
+    )
+
+
+@kernel
+def slides_on(pr, src, b, va, vb):
+    """Whether a contact that slides at the start of the step does so at its end, by its friction in the last one."""
+    one, two = slip_velocity(pr, src, b, va, vb)
+    if pr.deferred[b] != 0:
+        compliance = max(pr.W[b, 3], pr.W[b, 5])
+    else:
+        compliance = max(coupling(pr, b, 1, 1), coupling(pr, b, 2, 2))
+    change = SLIDING * pr.mu[b] * pr.impulse[pr.row[b]] * compliance
+    return one * one + two * two > change * change
+
+
+@kernel
+def to_end(t, d, c, w, pr, b, k, old, pressed, h):
+    """What velocities change by until the end of the step at block b, if its contact goes on: added to its normal row.
+
+    Returns:
+        The change; whether it goes on; and whether it slides on.
+    """
+    none = (0.0, 0.0, 0.0), False, False
     size = min(c.shape_reach[c.shape_a[k]], c.shape_reach[c.shape_b[k]])
     if c.gap[k] < -DEEP * size:
-        return
+        return none
     x, y, z = c.point[k, 0], c.point[k, 1], c.point[k, 2]
     wa, va, aa, moves_a = side_motion(t, d, w, c.body_a[k], x, y, z, h)
     wb, vb, ab, moves_b = side_motion(t, d, w, c.body_b[k], x, y, z, h)
     if not moves_a and not moves_b:
-        return
+        return none
     n, m = c.normal, c.old_normal
     ea, eb = cross3(wa, va), cross3(wb, vb)
     s = (
@@ -198,19 +233,22 @@ def to_end(t, d, c, w, pr, b, k, old, h):
     )
     c.turning[k] = s
     if old < 0:
-        return
+        return none
+    approach = n[k, 0] * (vb[0] - va[0]) + n[k, 1] * (vb[1] - va[1]) + n[k, 2] * (vb[2] - va[2])
+    if not pressed and abs(approach) > h * abs(s):
+        return none
     before = c.old_turning[old]
     if abs(s - before) > STEADY * max(abs(s), abs(before)) and 0.5 * h * abs(s - before) > SMALL:
-        return
+        return none
     p, o = c.point, c.old_point
     way = p[k, 0] - o[old, 0], p[k, 1] - o[old, 1], p[k, 2] - o[old, 2]
     over_a = way[0] - h * va[0], way[1] - h * va[1], way[2] - h * va[2]
     over_b = way[0] - h * vb[0], way[1] - h * vb[1], way[2] - h * vb[2]
     most = JUMP * size
     if over_a[0] ** 2 + over_a[1] ** 2 + over_a[2] ** 2 > most * most:
-        return
+        return none
     if over_b[0] ** 2 + over_b[1] ** 2 + over_b[2] ** 2 > most * most:
-        return
+        return none
     ea, eb = cross3(wa, over_a), cross3(wb, over_b)
     g0 = 0.5 * (h * (ab[0] - aa[0]) + eb[0] - ea[0])
     g1 = 0.5 * (h * (ab[1] - aa[1]) + eb[1] - ea[1])
@@ -220,10 +258,83 @@ def to_end(t, d, c, w, pr, b, k, old, h):
         + (n[k, 1] - m[old, 1]) * (vb[1] - va[1])
         + (n[k, 2] - m[old, 2]) * (vb[2] - va[2])
     )
-    row, s = pr.row[b], w.row_origins.tangent
-    pr.bias[row] += n[k, 0] * g0 + n[k, 1] * g1 + n[k, 2] * g2 + 0.5 * turn
-    pr.bias[row + 1] += s[b, 0] * g0 + s[b, 1] * g1 + s[b, 2] * g2
-    pr.bias[row + 2] += s[b, 3] * g0 + s[b, 4] * g1 + s[b, 5] * g2
+    pr.bias[pr.row[b]] += n[k, 0] * g0 + n[k, 1] * g1 + n[k, 2] * g2 + 0.5 * turn
+    return (g0, g1, g2), True, slides_on(pr, w.row_origins, b, va, vb)
+
+
+@kernel
+def add_along_surfaces(w, begin, end, share, g0, g1, g2):
+    """Add a share of a change of velocity to the tangential rows of blocks begin..end-1."""
+    pr = w.problem
+    src = w.row_origins
+    s = src.tangent
+    g0, g1, g2 = share * g0, share * g1, share * g2
+    for b in range(begin, end):
+        if src.origin[b] == FROM_CONTACT and pr.restitution[b] == 0.0:
+            row = pr.row[b]
+            pr.bias[row + 1] += s[b, 0] * g0 + s[b, 1] * g1 + s[b, 2] * g2
+            pr.bias[row + 2] += s[b, 3] * g0 + s[b, 4] * g1 + s[b, 5] * g2
+
+
+@kernel
+def add_slip(t, d, c, w, pr, begin, end, h):
+    """Add the velocities of the step's start to the tangential rows of blocks begin..end-1: of the mean, twice."""
+    src = w.row_origins
+    for b in range(begin, end):
+        if pr.restitution[b] == 0.0:
+            k = src.index[b]
+            x, y, z = c.point[k, 0], c.point[k, 1], c.point[k, 2]
+            _, va, _, _ = side_motion(t, d, w, c.body_a[k], x, y, z, h)
+            _, vb, _, _ = side_motion(t, d, w, c.body_b[k], x, y, z, h)
+            one, two = slip_velocity(pr, src, b, va, vb)
+            pr.bias[pr.row[b] + 1] += one
+            pr.bias[pr.row[b] + 2] += two
+
+
+@kernel
+def end_of_pair(c, pr, src, begin):
+    """Where the contacts of the two bodies whose contact is block `begin` end; `begin` if it is no contact."""
+    end, k = begin, src.index[begin]
+    while end < pr.num_blocks and src.origin[end] == FROM_CONTACT:
+        o = src.index[end]
+        if c.body_a[o] != c.body_a[k] or c.body_b[o] != c.body_b[k]:
+            break
+        end += 1
+    return end
+
+
+@kernel
+def follow_pair(t, d, c, w, pr, begin, end, h):
+    """Biases of the rows of blocks begin..end-1, contacts of two bodies, for the second half of the step.
+
+    Where one was pressed, others that neither part nor approach go on too. Along their surfaces all have the mean
+    change, or, where all slide on, the velocities of the start.
+    """
+    src = w.row_origins
+    goes_on = False
+    for b in range(begin, end):
+        goes_on = goes_on or held_before(c, pr, b, src.index[b]) >= 0
+    number, sliding, g0, g1, g2 = 0, 0, 0.0, 0.0, 0.0
+    for b in range(begin, end):
+        k = src.index[b]
+        c.turning[k] = 0.0
+        newton = src.newton_restitution != 0 and c.restitution[k] > 0.0 and pr.bias[pr.row[b]] < src.correction[b]
+        if pr.restitution[b] > 0.0 or newton:
+            if w.loops.address == 0:
+                to_middle(t, d, w, pr, b, h)
+            continue
+        old = held_before(c, pr, b, k)
+        pressed = old >= 0
+        if goes_on and not pressed:
+            old = c.same_feature[k]
+        g, found, slides = to_end(t, d, c, w, pr, b, k, old, pressed, h)
+        if found:
+            number, g0, g1, g2 = number + 1, g0 + g[0], g1 + g[1], g2 + g[2]
+            sliding += 1 if slides else 0
+    if number > 0 and sliding == number:
+        add_slip(t, d, c, w, pr, begin, end, h)
+    elif number > 0:
+        add_along_surfaces(w, begin, end, 1.0 / number, g0, g1, g2)
 
 
 @kernel
@@ -235,17 +346,14 @@ def follow_motion(w):
     pr = w.problem
     src = w.row_origins
     h = w.time_step
-    for b in range(pr.num_blocks):
-        if src.origin[b] != FROM_CONTACT:
-            continue
-        k = src.index[b]
-        c.turning[k] = 0.0
-        newton = src.newton_restitution != 0 and c.restitution[k] > 0.0 and pr.bias[pr.row[b]] < src.correction[b]
-        if pr.restitution[b] > 0.0 or newton:
-            if w.loops.address == 0:
-                to_middle(t, d, w, pr, b, h)
+    begin = 0
+    while begin < pr.num_blocks:
+        end = end_of_pair(c, pr, src, begin)
+        if end == begin:
+            end += 1
         else:
-            to_end(t, d, c, w, pr, b, k, held_before(c, pr, b, k), h)
+            follow_pair(t, d, c, w, pr, begin, end, h)
+        begin = end
     for k in range(d.q.shape[0]):
         if w.moved_of[k] + w.products_of[k] > 0:
             w.moved_of[k] = w.products_of[k] = 0

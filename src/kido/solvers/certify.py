@@ -20,9 +20,10 @@ import numpy as np
 
 from kido.attributes import dataclass
 from kido.errors import KidoError
-from kido.jit import entry, kernel
+from kido.jit import entry, kernel, where_positive
+from kido.math.choices import any_positive
 from kido.reprs import brief
-from kido.solvers.cone import bounded_defect, contact_defect, relative_residual, spin_defect
+from kido.solvers.cone import TINY, bounded_defect, contact_defect, relative_residual, spin_defect
 from kido.solvers.problem import (
     BOUNDED,
     CONTACT,
@@ -203,7 +204,7 @@ def block_defect(c, b, v0, v1, v2):
         power = p0 * v0 + p1 * v1 + p2 * v2
         # A spin's impulses have other units: they weigh as what they do to their contact's velocity.
         partner = c.step[c.partner[b]]
-        weight = partner / step if step > 0.0 else 0.0
+        weight = where_positive(step, partner / (step + TINY), 0.0)
         impulse2 = weight * (p0 * p0 + p1 * p1 + p2 * p2)
         velocity2 = weight * step * step * (v0 * v0 + v1 * v1 + v2 * v2)
         defect = weight * (r0 * r0 + r1 * r1 + r2 * r2)
@@ -244,8 +245,10 @@ def measure_rows(c, island, slot):
         velocity2 += v_v
         step2 += step * step
         power += p_v
-        if defect > speed * speed * step * step:
-            speed = math.sqrt(defect) / step
+        known = speed * speed * step * step
+        faster = defect - known
+        if any_positive(faster):
+            speed = where_positive(faster, math.sqrt(defect) / step, speed)
     c.island_residual[island] = relative_residual(defect2, impulse2, velocity2, step2)
     c.island_speed[island] = speed
     c.island_power[island] = power
@@ -276,7 +279,7 @@ def merit(c, island):
         speed_tolerance = c.speed_tolerance_large
     accurate = c.island_residual[island] / tolerance
     slow = c.island_speed[island] / (speed_tolerance * c.island_approach[island] + SPEED_FLOOR)
-    return slow if slow > accurate else accurate
+    return where_positive(slow - accurate, slow, accurate)
 
 
 @kernel

@@ -23,27 +23,30 @@ from __future__ import annotations
 
 import math
 
-from kido.jit import kernel
+from kido.jit import kernel, where_positive
+from kido.math.choices import any_positive, larger
+
+TINY = 1e-300  # adds nothing to a number that is not zero
 
 
 @kernel
 def project_cone(n, t1, t2, mu, floor):
     """Euclidean projection of (n, t1, t2) onto K cut at p_n >= floor (floor >= 0)."""
     t = math.sqrt(t1 * t1 + t2 * t2)
-    if t <= mu * n:
-        m = n
-        scale = 1.0
-    elif mu * t <= -n:
-        m = 0.0
-        scale = 0.0
-    else:
-        m = (mu * t + n) / (1.0 + mu * mu)
-        scale = mu * m / t
-    if m < floor:
-        m = floor
-        scale = 1.0
-        if t > mu * floor:
-            scale = mu * floor / t
+    m, scale = n, where_positive(t, 1.0, 1.0)
+    edge = mu * n
+    outside = t - edge
+    if any_positive(outside):
+        edge = mu * t
+        near = edge + n
+        on = (mu * t + n) / (1.0 + mu * mu)
+        m = where_positive(outside, where_positive(near, on, 0.0), n)
+        scale = where_positive(outside, where_positive(near, mu * on / (t + TINY), 0.0), 1.0)
+    low = floor - m
+    if any_positive(low):
+        edge = mu * floor
+        m = where_positive(low, floor, m)
+        scale = where_positive(low, where_positive(t - edge, mu * floor / (t + TINY), 1.0), scale)
     return m, scale * t1, scale * t2
 
 
@@ -60,7 +63,7 @@ def contact_defect(p0, p1, p2, v0, v1, v2, step, mu, floor):
 def project_spin(n, t1, t2, about, across):
     """Euclidean projection of a spin impulse (n, t1, t2) onto |n| <= about, |t| <= across."""
     t = math.sqrt(t1 * t1 + t2 * t2)
-    scale = across / t if t > across else 1.0
+    scale = where_positive(t - across, across / (t + TINY), 1.0)
     return clamp(n, -about, about), scale * t1, scale * t2
 
 
@@ -81,11 +84,8 @@ def bounded_defect(p, v, step, lower, upper):
 @kernel
 def clamp(x, lower, upper):
     """x moved into [lower, upper]."""
-    if x < lower:
-        return lower
-    if x > upper:
-        return upper
-    return x
+    x = where_positive(lower - x, lower, x)
+    return where_positive(x - upper, upper, x)
 
 
 RESIDUAL_SPEED = 1e-5  # [m/s] impulses that change no speed by more are measured beside those that would
@@ -99,14 +99,8 @@ def relative_residual(defect2, impulse2, velocity2, step2):
     what would stop the velocities (nothing touches), or beside what would change them by RESIDUAL_SPEED (what touches
     falls freely together), 1e-8 of the former or the latter takes its place. NaN if anything is not finite.
     """
-    if not math.isfinite(velocity2):
-        return math.nan
-    scale = max(impulse2, 1e-16 * velocity2, RESIDUAL_SPEED * RESIDUAL_SPEED * step2)
-    if scale <= 0.0:
-        if defect2 == 0.0:
-            return 0.0
-        scale = 1e-300
-    return math.sqrt(defect2 / scale)
+    scale = larger(larger(impulse2, 1e-16 * velocity2), RESIDUAL_SPEED * RESIDUAL_SPEED * step2)
+    return math.sqrt(defect2 / where_positive(scale, scale, TINY)) + (velocity2 - velocity2)
 
 
 MAX_ROOT_STEPS = 60

@@ -168,7 +168,7 @@ def solve_laws(c, island, cap):
         return -1
     gather(c, island, TRIAL_ROW)
     start = best = merit
-    done, vain = 0, 0
+    done, vain = 0, 0.0
     penalty = LAW_PENALTY
     fine = c.island_row[island + 1] - c.island_row[island] <= FINE_ROWS
     while done < cap and vain < PATIENCE and merit > 1.0 and math.isfinite(merit):

@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 
 from kido.jit import all_positive, kernel, where_positive
-from kido.math.choices import any_positive, larger, smaller
+from kido.math.choices import any_positive, both, larger, smaller
 from kido.solvers.rows import INDEX
 
 LAW_PENALTY = 1e3  # sigma over the block's mean inertia, at first
@@ -34,7 +34,7 @@ TINY = 1e-300  # adds nothing to a number that is not zero
 CREEPING = 0.8  # at a merit of this share of the one before, up to its inverse, impulses creep: the penalty is raised
 STEEPEST = 1.0 - 1e-9  # share of the cone's edge from which on a sliding contact turns like a sticking one
 SLOW_GAIN = 0.9  # an iteration that leaves more than this share of the least merit met is vain
-SOFTENED, SOFTER = 2, 0.03  # vain iterations in turn after which the penalty is less, so that cases change; its share
+SOFTENED, SOFTER = 2.0, 0.03  # vain iterations in turn after which the penalty is less, so that cases change; its share
 GOOD_MERIT = 0.5  # merit at which the impulses are made admissible and measured
 FIRM_PENALTY = 1e5  # leaves less, where no case changes: in one iteration after the tolerance is met
 
@@ -138,13 +138,13 @@ def follow_bounded(c, k, b, d):
 @kernel
 def adapt(merit, last, best, vain, penalty):
     """Least merit, vain iterations in turn and penalty after an iteration that led from the merit `last` to `merit`."""
-    vain = vain + 1 if merit > SLOW_GAIN * best else 0
-    if merit > CREEPING * last and merit * CREEPING < last and penalty < MAX_LAW_PENALTY:
-        return min(best, merit), 0, 10.0 * penalty
-    return min(best, merit), vain, penalty
+    vain = where_positive(merit - SLOW_GAIN * best, vain + 1.0, 0.0)
+    creeps = both(both(merit - CREEPING * last, last - CREEPING * merit), MAX_LAW_PENALTY - penalty)
+    vain = where_positive(creeps, 0.0, vain)
+    return smaller(merit, best), vain, where_positive(creeps, 10.0 * penalty, penalty)
 
 
 @kernel
 def held_penalty(vain, penalty):
     """Penalty of the next iteration after `vain` vain ones in turn."""
-    return penalty if vain < SOFTENED else SOFTER * penalty
+    return where_positive(SOFTENED - vain, penalty, SOFTER * penalty)

@@ -1,0 +1,110 @@
+"""Smooth motion of robots of eight worlds in lanes, between gathering their states and scattering what was found."""
+
+from __future__ import annotations
+
+from kido.batch.lockstep_struct import LOCKSTEP
+from kido.jit import LANES, callback, kernel, view
+from kido.simulation.predict import predict_joints
+from kido.simulation.world_struct import WORLD
+
+
+@kernel
+def any_world(x):
+    """A lane with a world; -1 if there is none."""
+    for j in range(LANES):
+        if x.world[j] != 0:
+            return j
+    return -1
+
+
+@callback
+def gather_states(address, tree_index, unused_1, unused_2):
+    """States, commands and external forces of a robot to lanes; lanes without a world take those of another."""
+    x = view(LOCKSTEP, address)
+    t = x.tree
+    m = x.wide_motion
+    other = any_world(x)
+    for j in range(LANES):
+        w = view(WORLD, x.world[j] if x.world[j] != 0 else x.world[other])
+        d = w.data
+        for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
+            m.q[LANES * k + j], m.u[LANES * k + j] = d.q[k], d.u[k]
+            m.tau[LANES * k + j], m.command[LANES * k + j] = d.tau[k], d.command[k]
+        for i in range(t.tree_body[tree_index], t.tree_body[tree_index + 1]):
+            if d.has_external[i] != 0:
+                for a in range(24):
+                    m.external[i, LANES * a + j] = d.external[i, a]
+    return 0
+
+
+@callback
+def predict_together(address, tree_index, unused_1, unused_2):
+    """`predict_joints` of a robot in lanes; `status` of each lane is what it returns."""
+    x = view(LOCKSTEP, address)
+    t = x.tree
+    first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+    x.own.status[0] = predict_joints(t, x.data, x.motion, x.problem, first, last, x.time_step)
+    return 0
+
+
+@kernel
+def scatter_body(m, d, i, j):
+    """What a stage of every step reads of body i, from lane j."""
+    for a in range(9):
+        d.R[i, a] = m.R[i, LANES * a + j]
+    for a in range(3):
+        d.p[i, a] = m.p[i, LANES * a + j]
+        d.l[i, a] = m.l[i, LANES * a + j]
+
+
+@kernel
+def scatter_dof(m, w, k, j):
+    """What a stage of every step reads of coordinate k, from lane j."""
+    d = w.data
+    pr = w.problem
+    d.q[k], d.u[k] = m.q[LANES * k + j], m.u[LANES * k + j]
+    w.start_u[k], w.command[k], w.target[k] = m.start_u[LANES * k + j], m.tau[LANES * k + j], m.target[LANES * k + j]
+    pr.u_free[k], w.middle_u[k] = m.u_free[LANES * k + j], m.middle_u[LANES * k + j]
+    d.Dinv[k] = m.Dinv[LANES * k + j]
+    for a in range(6):
+        d.H[k, a] = m.H[k, LANES * a + j]
+        d.U[k, a] = m.U[k, LANES * a + j]
+
+
+@callback
+def scatter_motion(address, tree_index, unused_1, unused_2):
+    """What `predict_together` found to the worlds, as far as every step needs it. Returns 0."""
+    x = view(LOCKSTEP, address)
+    t = x.tree
+    m = x.wide_motion
+    for j in range(LANES):
+        if m.status[j] >= 0.0 and x.failed[j] == 0:
+            x.failed[j] = 1 + int(m.status[j])
+    for i in range(t.tree_body[tree_index], t.tree_body[tree_index + 1]):
+        for j in range(LANES):
+            if x.world[j] != 0:
+                scatter_body(m, view(WORLD, x.world[j]).data, i, j)
+    for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
+        for j in range(LANES):
+            if x.world[j] != 0:
+                scatter_dof(m, view(WORLD, x.world[j]), k, j)
+    return 0
+
+
+@callback
+def scatter_rest(address, tree_index, lane, unused_2):
+    """What `predict_together` found beside that, for a world that is solved by itself. Returns 0."""
+    x = view(LOCKSTEP, address)
+    t = x.tree
+    m = x.wide_motion
+    d = view(WORLD, x.world[lane]).data
+    for i in range(t.tree_body[tree_index], t.tree_body[tree_index + 1]):
+        for a in range(3):
+            d.mc[i, a] = m.mc[i, LANES * a + lane]
+        for a in range(6):
+            d.V[i, a], d.J[i, a] = m.V[i, LANES * a + lane], m.J[i, LANES * a + lane]
+        for a in range(21):
+            d.P[i, a] = m.P[i, LANES * a + lane]
+    for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
+        d.udot[k] = m.udot[LANES * k + lane]
+    return 0

@@ -1,0 +1,175 @@
+"""Newton's method along the tree of a robot, in eight worlds at once (`kido.batch.lockstep_blocks`).
+
+All bodies of the tree take part, or the first, second, ... of few that each world touches. So what a lane finds does
+not depend on the others. It takes the steps that its world would take by itself (`kido.constraints.tree_newton`); a
+lane that is done keeps its impulses. What is not solved then is left to its world, from the warm start.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kido.batch.lockstep_few import columns_of, solve_few
+from kido.batch.lockstep_struct import LOCKSTEP
+from kido.constraints.tree_newton import (
+    PATIENCE,
+    REST_STEPS,
+    WARM,
+    apply_to_few,
+    apply_to_tree,
+    follow_tree,
+    hold_blocks,
+    make_admissible,
+)
+from kido.jit import callback, kernel, view, where_positive
+from kido.kernels.chain_impulses import apply_chain, clear_impulses
+from kido.kernels.regularized_tree import list_held, release_tree, solve_held_tree, weigh_held
+from kido.kernels.touched_laws import invert_held, release_touched
+from kido.math.choices import any_positive, both, either
+from kido.solvers.certify import measure_rows
+from kido.solvers.default import HOPELESS, TREE_STEPS
+from kido.solvers.history import BEST_ROW, gather
+from kido.solvers.laws import FIRM_PENALTY, GOOD_MERIT, LAW_PENALTY, V, adapt, held_penalty
+from kido.solvers.problem import BOUNDED
+
+LEFT_BEHIND = math.inf  # merit of a lane that goes on by itself
+
+
+@kernel
+def keep_impulses(c, live):
+    """Where `live` is not positive, the impulses that BEST_ROW holds."""
+    k = 0
+    for b in range(c.num_blocks):
+        i = c.row[b]
+        for r in range(1 if c.kind[b] == BOUNDED else 3):
+            c.impulse[i + r] = where_positive(live, c.impulse[i + r], c.history[BEST_ROW, k])
+            k += 1
+
+
+@kernel
+def is_left(c, merit):
+    """Positive where merit is finite and an island that was measured needs iterations."""
+    return both(HOPELESS - merit, either(merit - 1.0, c.island_residual[0] - c.newton_tolerance))
+
+
+@kernel
+def first_penalty(merit, done, vain, penalty):
+    """Penalty of the next iteration: a firm one where there is nothing left but digits, and after a warm start."""
+    cold = both(merit - 1.0, either(done, merit - WARM))
+    return where_positive(cold, held_penalty(vain, penalty), FIRM_PENALTY)
+
+
+@kernel
+def measure(t, d, c, src, y, few, dense, tree_index, columns):
+    """What impulses do to what they act on. Returns what `measure_rows` does."""
+    if dense:
+        return apply_to_few(c, src, y, few, 0, 0, columns)
+    return apply_to_tree(t, d, c, src, y, 0, tree_index)
+
+
+@kernel
+def iterate(t, d, c, src, y, few, dense, tree_index, columns, penalty, h):
+    """Impulses and row velocities by the blocks' laws, linearized, with the equations of motion."""
+    if dense:
+        release_touched(y, few, 0)
+        hold_blocks(c, src, y, 0, penalty)
+        solve_few(y, few, columns)
+    else:
+        first, number = t.tree_body[tree_index], y.number[tree_index]
+        release_tree(t, y, first, number)
+        hold_blocks(c, src, y, 0, penalty)
+        solve_held_tree(t, d, y, first, number, h)
+    follow_tree(c, src, y, 0)
+
+
+@kernel
+def newton(t, d, c, src, y, few, dense, tree_index, h):
+    """Newton's method on the blocks in lanes (`tree_newton_island`). Returns the merit and the iterations of each."""
+    columns = columns_of(few)
+    merit = measure(t, d, c, src, y, few, dense, tree_index, columns)
+    none = 0.0 * c.step[0]
+    done, vain, penalty, best = none, none, none + LAW_PENALTY, merit
+    more = where_positive(merit - 1.0, 1.0, float(REST_STEPS)) + none
+    outer = is_left(c, merit)
+    if any_positive(outer):
+        if dense:
+            merit = where_positive(invert_held(few, 0, columns), merit, LEFT_BEHIND)
+            outer = both(outer, HOPELESS - merit)
+        else:
+            weigh_held(t, d, y, t.tree_body[tree_index], t.tree_body[tree_index + 1])
+    while any_positive(outer):
+        gather(c, 0, BEST_ROW)
+        inner = both(outer, either(merit - GOOD_MERIT, more))
+        while any_positive(inner):
+            unsolved = both(inner, merit - 1.0)
+            rough = either(unsolved, c.island_residual[0] - c.newton_tolerance)
+            fine = where_positive(rough, -1.0, inner)
+            more = where_positive(fine, 0.0, where_positive(both(inner, 0.0 - unsolved), more - 1.0, more))
+            inner = where_positive(fine, -1.0, inner)
+            if not any_positive(inner):
+                break
+            held = first_penalty(merit, done, vain, penalty)
+            iterate(t, d, c, src, y, few, dense, tree_index, columns, held, h)
+            keep_impulses(c, inner)
+            gather(c, 0, BEST_ROW)
+            last = merit
+            merit = where_positive(inner, measure_rows(c, 0, V), merit)
+            done += where_positive(inner, 1.0, 0.0)
+            least, times, sigma = adapt(merit, last, best, vain, penalty)
+            best, vain = where_positive(inner, least, best), where_positive(inner, times, vain)
+            penalty = where_positive(inner, sigma, penalty)
+            inner = both(both(inner, HOPELESS - merit), either(merit - GOOD_MERIT, more))
+            inner = both(inner, both(TREE_STEPS - done, PATIENCE - vain))
+        make_admissible(c, 0)
+        keep_impulses(c, outer)
+        finite = HOPELESS - merit
+        measured = measure(t, d, c, src, y, few, dense, tree_index, columns)
+        merit = where_positive(outer, where_positive(finite, measured, LEFT_BEHIND), merit)
+        outer = both(both(outer, HOPELESS - merit), either(merit - 1.0, more))
+        outer = both(outer, both(TREE_STEPS - done, PATIENCE - vain))
+    return merit, done
+
+
+@kernel
+def hold_all(t, y, tree_index):
+    """All bodies of a tree take part."""
+    first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+    for i in range(first, last):
+        y.held[i] = 1
+    list_held(t, y, first, last)
+
+
+@callback
+def solve_together(address, tree_index, unused_1, unused_2):
+    """`newton` for a robot in lanes; `merit` and `taken` of each lane are what it returns."""
+    x = view(LOCKSTEP, address)
+    t = x.tree
+    y = x.regularized
+    own = x.own
+    dense = x.dense != 0
+    if not dense:
+        hold_all(t, y, tree_index)
+    merit, taken = newton(t, x.data, x.problem, x.origins, y, x.few, dense, tree_index, x.time_step)
+    own.merit[0], own.taken[0] = merit, taken
+    return 0
+
+
+@callback
+def clear_pulls(address, tree_index, unused_1, unused_2):
+    """No impulses on a robot in lanes. Returns 0."""
+    x = view(LOCKSTEP, address)
+    t = x.tree
+    y = x.regularized
+    hold_all(t, y, tree_index)
+    clear_impulses(t, y, t.tree_body[tree_index], y.number[tree_index])
+    return 0
+
+
+@callback
+def apply_together(address, tree_index, unused_1, unused_2):
+    """What these impulses do to the robot. Returns 0."""
+    x = view(LOCKSTEP, address)
+    t = x.tree
+    y = x.regularized
+    apply_chain(t, x.data, y, t.tree_body[tree_index], t.tree_body[tree_index + 1], y.number[tree_index])
+    return 0
