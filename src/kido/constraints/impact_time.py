@@ -127,7 +127,7 @@ def leave_out(pr, block):
 
 @kernel
 def meeting(src, n):
-    """Time at which surfaces meet and their speed there, NEVER if they do not in this step or are too slow to bounce."""
+    """Time at which surfaces meet and their speed there; NEVER if they do not, or are too slow to bounce."""
     g, v, a = src.impact_gap[n], src.impact_speed[n], src.impact_rate[n]
     square = v * v - 2.0 * a * g
     if not square > src.restitution_speed * src.restitution_speed:
