@@ -198,6 +198,160 @@ MODEL_SDF = """<sdf version="1.9"><model name="m"><link name="a"><collision name
 MODEL_CONFIG = """<model><name>p</name><sdf version="1.9">model.sdf</sdf><sdf version="1.4">other.sdf</sdf></model>"""
 PACKAGE = "<package><name>p</name></package>"
 
+BRACES = """dofs {
+  x { 0.1, -1, 1 }  y { 0.2, -1, 1 }  z { 0.3, -1, 1 }
+  pelvis<a-Z> { 0.1, -3, 3 }  pelvis<a-X> { 0.2, -3, 3 }  pelvis<a-Y> { 0.3, -3, 3 }
+  knee { -0.5, -2, 0 }  b<a-X> { 0.1, -3, 3 }  b<a-Y> { 0.2, -3, 3 }  b<a-Z> { 0.3, -3, 3 }
+  q0 { 0, -1, 1 } q1 { 0, -1, 1 } q2 { 0.6, -1, 1 } q3 { 0.8, -1, 1 }
+  length { 0.5, 0, 10 }
+}
+mass { heavy { 5 } light { 1.5 } }
+node pelvis { 0
+  chain { 2 translate { <x, y, z> } rotate_euler { pelvis<a-Z>, z } rotate_euler { pelvis<a-X>, x }
+    rotate_euler { pelvis<a-Y>, y } }
+  primitive { <0.2, 1.0, 0.3>, <0.0, -0.5, 0.1>, length, CUBE, heavy, <1.0, 0.5, 0.0> }
+  node shank { 1
+    chain { 3 telescope { <0, -1, 0>, length } rotate_cons { 0.4, y } rotate_euler { knee, z } }
+    primitive { <0.2, 1.0, 0.3>, <0, -0.5, 0>, length, light }
+    node foot { 2
+      chain { 2 telescope { <0, -1, 0>, length } rotate_expmap { <b<a-X>, b<a-Y>, b<a-Z>> } }
+      primitive { <0.2, 0.4, 0.3>, <0, -0.5, 0>, length, SPHERE, light }
+    }
+  }
+}
+node other { 3
+  chain { 1 rotate_quat { <q0, q1, q2, q3> } }
+  primitive { <1, 1, 1>, <0, 0, 0>, length, "", light }
+}
+handles { tip { <0, -0.4, 0>, 1, foot } }
+"""
+
+VSK = """<?xml version="1.0"?><KinematicModel>
+<Parameters><Parameter NAME="Thigh" VALUE="400"/><Parameter NAME="Wide" VALUE="100"/></Parameters>
+<Skeleton DENSITY="1000">
+<Segment NAME="Hips" POSITION="0 0 0" ORIENTATION="0 0 0.1" BOUNDS="0 0 0 1 1 1" RGB="0 128 0"><JointFree/>
+<Segment NAME="Thigh" POSITION="Wide -Wide 0" ORIENTATION="0.2 0 0"><JointBall MEAN="0 0 0"/>
+<Segment NAME="Shank" POSITION="0 -Thigh 0" ORIENTATION="0 0 0" MASS="3"><JointHinge AXIS="1 0 0"/>
+<Segment NAME="Foot" POSITION="0 -380 0"><JointHardySpicer AXIS-PAIR="1 0 0 0 0 1"/>
+<Segment NAME="End" POSITION="0 0 150"><JointDummy/></Segment></Segment></Segment></Segment></Segment></Skeleton>
+<MarkerSet NAME="m"><Markers><Marker NAME="KNEE" SEGMENT="Thigh" POSITION="50 -Thigh 0" RADIUS="9" RGB="1 2 3"/>
+<Marker NAME="TOE" SEGMENT="Foot" POSITION="0 0 150"/></Markers><Sticks><Stick MARKER1="KNEE" MARKER2="TOE"/></Sticks>
+</MarkerSet></KinematicModel>"""
+
+DOF = """frames = 3 dofs = 2
+man_hip man_knee
+
+ 1.15719466e+00 -0.2
+ 1.1 -0.25
+ 1.05 -3e-1
+FPS 60
+"""
+
+BVH = """HIERARCHY
+ROOT Hips
+{
+  OFFSET 0.0 0.0 0.0
+  CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation
+  JOINT Thigh
+  {
+    OFFSET 10.0 -5.0 0.0
+    CHANNELS 3 Xrotation Zrotation Yrotation
+    JOINT Shank
+    {
+      OFFSET 0.0 -40.0 0.0
+      CHANNELS 1 Xrotation
+      End Site
+      {
+        OFFSET 0.0 -38.0 5.0
+      }
+    }
+  }
+  JOINT Spine
+  {
+    OFFSET 0.0 20.0 0.0
+    CHANNELS 0
+    End Site
+    {
+      OFFSET 0.0 30.0 0.0
+    }
+  }
+}
+MOTION
+Frames: 3
+Frame Time: 0.0083333
+1.0 90.0 2.0 10.0 20.0 30.0 -40.0 5.0 6.0 50.0
+1.5 91.0 2.0 11.0 20.0 31.0 -41.0 5.0 6.5 51.0
+2.0 92.0 2.0 12.0 20.0 32.0 -42.0 5.0 7.0 52.0
+"""
+
+CSV = """time,hip,"the knee, left"
+0.0,1.0,-0.2
+0.02,1.1,-0.25
+0.04,1.2,-3e-1
+"""
+
+ASF = """# a leg and a trunk
+:version 1.10
+:name man
+:units
+  mass 1.0
+  length 0.45
+  angle deg
+:documentation
+  two bones, of our own
+:root
+  order TX TY TZ RX RY RZ
+  axis XYZ
+  position 0 1 0
+  orientation 0 10 0
+:bonedata
+  begin
+    id 1
+    name thigh
+    direction 0.6 -0.8 0
+    length 7.2
+    axis 10 20 30 XYZ
+    dof rx ry rz
+    limits (-160.0 20.0)
+      (-70 70)
+      (-inf 70)
+  end
+  begin
+    id 2
+    name shank
+    direction 0 -1 0
+    length 7.1
+    axis 0 0 20 XYZ
+    dof rx
+    limits (-10.0 170.0)
+  end
+  begin
+    id 3
+    name spine
+    direction 0 1 0
+    length 2
+    axis 0 0 0 XYZ
+  end
+:hierarchy
+  begin
+    root thigh spine
+    thigh shank
+  end
+"""
+
+AMC = """#!OML:ASF man.ASF
+:FULLY-SPECIFIED
+:DEGREES
+1
+root 9.37 17.8 -17.3 -2.1 -4.2 -0.3
+thigh 12.8 -1.1 6.5
+shank 30
+2
+root 9.38 17.8 -17.4 -2.0 -4.4 -0.3
+thigh 13.8 -1.2 6.4
+shank 31
+"""
+
 CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], float)
 FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
 
@@ -272,7 +426,20 @@ GREY = png(5, 5, 8, 0, ROWS)
 PALETTE = png(5, 5, 8, 3, bytes(30), bytes(range(30)))
 DEEP = png(2, 2, 16, 2, bytes(26))
 
+
+def c3d() -> bytes:
+    """Two markers in four frames, one of them not always seen, as a C3D file."""
+    places = np.arange(24.0).reshape(4, 2, 3) / 10
+    places[1, 1] = np.nan
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "m.c3d")
+        kido.save(kido.MarkerMotion(["LFWT", "RFWT"], places, 100.0), path)
+        return path.read_bytes()
+
+
 FILES = {
+    "man.asf": ASF.encode(),
+    "man_01.amc": AMC.encode(),
     "r.urdf": MESHES_URDF.encode(),
     "w.sdf": MESHES_SDF.encode(),
     "s.sdf": SURFACES_SDF.encode(),
@@ -302,6 +469,15 @@ def write_files(folder: Path) -> Path:
 
 def use(model: Any) -> None:
     """What comes out of a reader has finite numbers, and can be asked and stepped, or says why not."""
+    if isinstance(model, kido.MarkerMotion):
+        assert not np.isinf(model.places).any()
+        return
+    if isinstance(model, kido.Motion):
+        assert np.isfinite(model.at(model.start + 0.5 * model.duration, smooth=True)).all()
+        if model.skeleton is None:
+            return
+        assert np.isfinite(model.skeleton.forward_kinematics(model.positions[0])).all()
+        model = model.skeleton
     world = model
     if isinstance(model, kido.Skeleton):
         world = kido.World()
@@ -381,6 +557,15 @@ SUBJECTS: dict[str, tuple[list[bytes], Callable[[bytes], None]]] = {
     "included sdf": ([FILES["p/model.sdf"]], beside("p/model.sdf", "w.sdf")),
     "skel": ([SKEL.encode(), SPHERES.encode(), JOINTS_SKEL.encode()], of_text(".skel")),
     "soft skel": ([FILES["w.skel"]], beside("w.skel")),
+    "skel with braces": ([BRACES.encode()], of_text(".skel")),
+    "vsk": ([VSK.encode()], of_text(".vsk")),
+    "dof": ([DOF.encode()], of_text(".dof")),
+    "bvh": ([BVH.encode()], of_text(".bvh")),
+    "asf": ([ASF.encode()], of_text(".asf")),
+    "asf of a motion": ([ASF.encode()], beside("man.asf", "man_01.amc")),
+    "amc": ([AMC.encode()], beside("man_01.amc")),
+    "c3d": ([c3d()], of_text(".c3d")),
+    "csv": ([CSV.encode()], of_text(".csv")),
     "obj": ([OBJ.encode()], of_mesh(".obj")),
     "mtl": ([MTL.encode()], beside("m.mtl", "r.urdf")),
     "stl": ([stl(), STL_TEXT.encode()], of_mesh(".stl")),

@@ -21,7 +21,7 @@ ARRAY = "ndarray[tuple[Any, ...], dtype[float64]]"
 KNOWN = f"""
 kido.load("humanoid")  # Skeleton
 kido.load("stack")  # World
-kido.load(path)  # Skeleton | World
+kido.load(path)  # Skeleton | World | Motion | MarkerMotion
 kido.load_skeleton(path)  # Skeleton
 kido.load_world(path)  # World
 kido.io.urdf.read(path)  # Skeleton

@@ -36,14 +36,15 @@ _HOMES = {
     ),
     "kido.operators": ("OperatorError", "SpatialOperators"),
     "kido.recording": ("Recorder", "Recording"),
-    "kido.io": ("load", "load_skeleton", "load_world", "save"),
+    "kido.io": ("load", "load_motion", "load_skeleton", "load_world", "save"),
+    "kido.motions": ("MarkerMotion", "Motion"),
 }  # fmt: skip
 # Of these all names are public, and they alone declare them.
 _OPEN_HOMES = ("kido.shapes", "kido.skeleton.joints.types", "kido.constraints")
 _NOT_PUBLIC = {"Hull", "JOINT_TYPES", "PRIMITIVES", "Primitive", "convex_hull"}
 _PACKAGES = (
-    "batch", "collision", "dynamics", "ik", "integrators", "io", "layouts", "math", "models", "operators",
-    "optimization", "quantities", "recording", "simulation", "solvers", "viewer",
+    "batch", "collision", "demos", "dynamics", "ik", "integrators", "io", "layouts", "math", "models", "motions",
+    "operators", "optimization", "quantities", "recording", "simulation", "solvers", "viewer",
 )  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

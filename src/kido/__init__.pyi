@@ -67,11 +67,13 @@ from kido.skeleton.groups.linkage import Linkage as Linkage
 from kido.skeleton.groups.linkage import LinkageCriteria as LinkageCriteria
 from kido.skeleton.joints.loop_joint import LoopJoint as LoopJoint
 from kido.skeleton.nodes.marker import Marker as Marker
+from kido.motions.markers import MarkerMotion as MarkerMotion
 from kido.shapes.mesh import Mesh as Mesh
 from kido.errors import MeshNotFoundError as MeshNotFoundError
 from kido.skeleton.joints.actuator import Mimic as Mimic
 from kido.errors import MissingExtraError as MissingExtraError
 from kido.errors import ModelError as ModelError
+from kido.motions.motion import Motion as Motion
 from kido.shapes.hull_shapes import MultiSphereHull as MultiSphereHull
 from kido.errors import NameLookupError as NameLookupError
 from kido.skeleton.nodes.node import Node as Node
@@ -132,11 +134,13 @@ from kido.simulation.world import World as World
 from kido.skeleton.frames.kinds import WorldFrame as WorldFrame
 from kido.simulation.world_snapshot import WorldSnapshot as WorldSnapshot
 from kido.io.files import load as load
+from kido.io.files import load_motion as load_motion
 from kido.io.files import load_skeleton as load_skeleton
 from kido.io.files import load_world as load_world
 from kido.io.files import save as save
 from kido import batch as batch
 from kido import collision as collision
+from kido import demos as demos
 from kido import dynamics as dynamics
 from kido import ik as ik
 from kido import integrators as integrators
@@ -144,6 +148,7 @@ from kido import io as io
 from kido import layouts as layouts
 from kido import math as math
 from kido import models as models
+from kido import motions as motions
 from kido import operators as operators
 from kido import optimization as optimization
 from kido import quantities as quantities
@@ -152,5 +157,5 @@ from kido import simulation as simulation
 from kido import solvers as solvers
 from kido import viewer as viewer
 
-__all__ = ['ActivePassiveSplit', 'ActuatorType', 'AngleConstraint', 'ArgumentError', 'Arrow', 'Aspect', 'Attachment', 'AxisForces', 'BallJoint', 'BallJointConstraint', 'BodyConstraint', 'BodyNode', 'Box', 'Branch', 'Capsule', 'Carrier', 'Chain', 'CompositeIK', 'CompoundJoint', 'ConcurrencyError', 'Cone', 'Configuration', 'ConstrainedDynamics', 'ConstrainedSystem', 'Constraint', 'ConstraintReport', 'ContactEvent', 'ContactEventKind', 'ContactSet', 'ContactSurface', 'ContactSurfaceHandler', 'CouplerConstraint', 'Cylinder', 'CylindricalJointConstraint', 'DegreeOfFreedom', 'DifferentialConstraint', 'DifferentialIK', 'DistanceConstraint', 'DynamicsReport', 'DynamicsSolver', 'Ellipsoid', 'EndEffector', 'ErpCfm', 'EulerJoint', 'Expansion', 'FileFormatError', 'FixedFrame', 'Frame', 'FrameNode', 'FreeJoint', 'GearConstraint', 'Group', 'Heightmap', 'HierarchicalIK', 'Hinge', 'IkSolver', 'Inertia', 'InverseKinematics', 'Joint', 'KidoError', 'KidoWarning', 'LineSegment', 'Linkage', 'LinkageCriteria', 'LoopJoint', 'Marker', 'Mesh', 'MeshNotFoundError', 'Mimic', 'MissingExtraError', 'ModelError', 'MultiSphereHull', 'NameLookupError', 'Node', 'OperatorError', 'PlanarJoint', 'PlanarJointConstraint', 'Plane', 'PointCloud', 'PointOnPlaneConstraint', 'PrismaticJoint', 'PrismaticJointConstraint', 'Pyramid', 'ReadOnlyError', 'Recorder', 'Recording', 'RevoluteJoint', 'RevoluteJointConstraint', 'SavedProperties', 'SavedState', 'ScrewJoint', 'ScrewJointConstraint', 'Shape', 'ShapeError', 'ShapeNode', 'SimpleFrame', 'Skeleton', 'Skin', 'SkinState', 'Sleeping', 'SoftBodyNode', 'SoftMesh', 'SpatialOperators', 'Sphere', 'SpringDamper', 'State', 'StateError', 'StepReport', 'Subgraph', 'Support', 'Surface', 'Target', 'TaskSpaceRegion', 'Terminal', 'TimeConstant', 'TranslationalJoint', 'TravelConstraint', 'UniversalJoint', 'UniversalJointConstraint', 'UnknownAttributeError', 'UserConstraint', 'UserJoint', 'VoxelGrid', 'WORLD_FRAME', 'WeldJoint', 'WeldJointConstraint', 'WholeBodyIK', 'World', 'WorldFrame', 'WorldSnapshot', '__version__', 'load', 'load_skeleton', 'load_world', 'save']
+__all__ = ['ActivePassiveSplit', 'ActuatorType', 'AngleConstraint', 'ArgumentError', 'Arrow', 'Aspect', 'Attachment', 'AxisForces', 'BallJoint', 'BallJointConstraint', 'BodyConstraint', 'BodyNode', 'Box', 'Branch', 'Capsule', 'Carrier', 'Chain', 'CompositeIK', 'CompoundJoint', 'ConcurrencyError', 'Cone', 'Configuration', 'ConstrainedDynamics', 'ConstrainedSystem', 'Constraint', 'ConstraintReport', 'ContactEvent', 'ContactEventKind', 'ContactSet', 'ContactSurface', 'ContactSurfaceHandler', 'CouplerConstraint', 'Cylinder', 'CylindricalJointConstraint', 'DegreeOfFreedom', 'DifferentialConstraint', 'DifferentialIK', 'DistanceConstraint', 'DynamicsReport', 'DynamicsSolver', 'Ellipsoid', 'EndEffector', 'ErpCfm', 'EulerJoint', 'Expansion', 'FileFormatError', 'FixedFrame', 'Frame', 'FrameNode', 'FreeJoint', 'GearConstraint', 'Group', 'Heightmap', 'HierarchicalIK', 'Hinge', 'IkSolver', 'Inertia', 'InverseKinematics', 'Joint', 'KidoError', 'KidoWarning', 'LineSegment', 'Linkage', 'LinkageCriteria', 'LoopJoint', 'Marker', 'MarkerMotion', 'Mesh', 'MeshNotFoundError', 'Mimic', 'MissingExtraError', 'ModelError', 'Motion', 'MultiSphereHull', 'NameLookupError', 'Node', 'OperatorError', 'PlanarJoint', 'PlanarJointConstraint', 'Plane', 'PointCloud', 'PointOnPlaneConstraint', 'PrismaticJoint', 'PrismaticJointConstraint', 'Pyramid', 'ReadOnlyError', 'Recorder', 'Recording', 'RevoluteJoint', 'RevoluteJointConstraint', 'SavedProperties', 'SavedState', 'ScrewJoint', 'ScrewJointConstraint', 'Shape', 'ShapeError', 'ShapeNode', 'SimpleFrame', 'Skeleton', 'Skin', 'SkinState', 'Sleeping', 'SoftBodyNode', 'SoftMesh', 'SpatialOperators', 'Sphere', 'SpringDamper', 'State', 'StateError', 'StepReport', 'Subgraph', 'Support', 'Surface', 'Target', 'TaskSpaceRegion', 'Terminal', 'TimeConstant', 'TranslationalJoint', 'TravelConstraint', 'UniversalJoint', 'UniversalJointConstraint', 'UnknownAttributeError', 'UserConstraint', 'UserJoint', 'VoxelGrid', 'WORLD_FRAME', 'WeldJoint', 'WeldJointConstraint', 'WholeBodyIK', 'World', 'WorldFrame', 'WorldSnapshot', '__version__', 'load', 'load_motion', 'load_skeleton', 'load_world', 'save']
 __version__: str

@@ -75,8 +75,9 @@ def test_a_world_that_turns_nan_is_named_and_stops_alone():
     commands[3, 20] = 1e300
     commands[5, 0, 8] = np.nan
     found = pool.run(commands=commands)
+    assert rollout(world, commands=commands, skeleton=1, threads=1).errors == found.errors
     assert sorted(found.errors) == [3, 5]
-    assert "commands" in found.errors[5] and "skeleton" in found.errors[3] and found.steps[3] == 21
+    assert "commands" in found.errors[5] and "in step 21;" in found.errors[3] and found.steps[3] == 21
     assert np.isfinite(found.positions[3, :20]).all() and np.isnan(found.positions[3, 20:]).all()
     others = [k for k in range(8) if k not in (3, 5)]
     assert np.array_equal(found.positions[others], good.positions[others])

@@ -375,15 +375,8 @@ def test_worlds_as_gazebo_saves_them(folder: Path):
     assert any("of <state> the poses of models are taken; all else in it is left out" in t for t in skeleton.warnings)
 
 
-BRACES = "dofs {\n    root<a-X> { 0.0, -3.1416, 3.1416 }\n}\nmass {\n node_mass { 0.1 }\n}\nnode root { 0\n"
-
-
-def test_the_old_format_with_braces_is_told_by_name(tmp_path: Path):
+def test_what_is_neither_xml_nor_braces_is_no_skel(tmp_path: Path):
     path = tmp_path / "old.skel"
-    for text in (BRACES, "\n\r\n" + BRACES.replace("dofs {", "dofs{")):
-        path.write_text(text)
-        with pytest.raises(FileFormatError, match=r"old.skel:1: this is the old SKEL format with braces .* <skel>"):
-            kido.load(path)
     path.write_text("nothing {")
     with pytest.raises(FileFormatError, match="not well-formed XML"):
         kido.load(path)

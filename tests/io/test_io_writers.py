@@ -400,9 +400,9 @@ def test_names_that_sdf_reserves(tmp_path):
 @pytest.mark.parametrize(
     ("model", "path", "message"),
     [
-        ("robot", "m.sdf", "expected a Skeleton or a World, got str"),
+        ("robot", "m.sdf", "expected a Skeleton, a World, a Motion or a MarkerMotion, got str"),
         (kido.Skeleton("s"), 3, "expected the path"),
-        (kido.Skeleton("s"), "m.mjcf", "cannot write '.mjcf' files; expected one of .urdf"),
+        (kido.Skeleton("s"), "m.mjcf", "cannot write '.mjcf' files of a model; expected one of .urdf"),
         (kido.World("w"), "m.urdf", "URDF holds one robot; world 'w' has 0 skeletons: none"),
     ],
 )

@@ -89,3 +89,20 @@ def test_ctrl_c_ends_the_run(shown, clock):
 
         player.post(interrupt)
         assert player.run(1.0) is False
+
+
+def test_a_motion_plays_on_its_skeleton():
+    """Of a `kido.Motion`: bodies are where forward kinematics has them, at the frame of each time."""
+    skeleton = arm()
+    t = np.arange(31) / 30
+    waves = 0.3 * np.sin(3 * t[:, None] + np.arange(skeleton.num_dofs))
+    motion = kido.Motion(None, waves, 30, skeleton=skeleton)
+    before = skeleton.positions
+    with Player(skeleton, motion, 0) as player:
+        assert player.trajectory.num_frames == 31 and player.trajectory.duration == pytest.approx(1.0)
+        player.seek(0.5)
+        shown = player.trajectory.transforms[15]
+    np.testing.assert_allclose(shown, skeleton.forward_kinematics(waves[15]), atol=1e-12)
+    np.testing.assert_array_equal(skeleton.positions, before)
+    with pytest.raises(kido.StateError, match="no skeleton to show"):
+        Player(skeleton, kido.Motion(["a"], [[1.0]], 30), 0)

@@ -16,7 +16,15 @@ from kido.batch.lockstep_blocks import (
     lay_out_blocks,
     pull_together,
 )
-from kido.batch.lockstep_motion import gather_states, predict_together, scatter_motion, scatter_rest
+from kido.batch.lockstep_motion import (
+    gather_ends,
+    gather_states,
+    keep_ends,
+    predict_together,
+    products_together,
+    scatter_motion,
+    scatter_rest,
+)
 from kido.batch.lockstep_newton import apply_together, clear_pulls, solve_together
 from kido.batch.lockstep_step import predict_others
 from kido.batch.lockstep_struct import (
@@ -39,7 +47,7 @@ from kido.simulation.predict import predict_stage
 from kido.simulation.row_motion import assemble_midpoint_stage
 from kido.simulation.step import solve_stage
 from kido.simulation.world_struct import WORLD
-from kido.solvers.default import begin_islands, end_islands, solve_one, solve_problem
+from kido.solvers.default import begin_islands, end_islands, go_on_with, solve_one, solve_problem
 from kido.solvers.problem import DEFAULT_SETTINGS, MAX_MEMORY, PROBLEM
 from kido.tree.schema import data_for
 
@@ -118,7 +126,7 @@ class Lockstep:
         )
         sizes = {name: 1 for f in WORLD.fields.values() for name in f.dims if isinstance(name, str)} | {"dofs": dofs}
         motion = WORLD(samples=LANES, **sizes)
-        own = LANE_NUMBERS(samples=LANES)
+        own = LANE_NUMBERS(samples=LANES, bodies=bodies)
         most_dofs = max(dofs, MAX_FEW_DOFS)
         x = LOCKSTEP(
             bodies=max(bodies, MAX_FEW_BODIES), dofs=most_dofs, blocks=blocks, trees=trees, kinds=KINDS * most_dofs
@@ -135,7 +143,8 @@ class Lockstep:
         x.solve, x.keep, x.predict_others = solve_together, keep_solutions, predict_others
         x.clear_pulls, x.pull, x.apply = clear_pulls, pull_together, apply_together
         x.keep_velocities, x.scatter_rest = keep_velocities, scatter_rest
-        x.begin_islands, x.solve_one, x.end_islands = begin_islands, solve_one, end_islands
+        x.gather_ends, x.products, x.keep_ends = gather_ends, products_together, keep_ends
+        x.begin_islands, x.solve_one, x.go_on_with, x.end_islands = begin_islands, solve_one, go_on_with, end_islands
         self.container = x
 
     def begin(self, samples: list[int]) -> None:

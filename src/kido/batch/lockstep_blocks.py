@@ -12,6 +12,7 @@ from kido.constraints.row_origins import FROM_CONTACT, FROM_FRICTION, FROM_LIMIT
 from kido.constraints.tree_newton import tree_of_block
 from kido.jit import LANES, callback, kernel, view
 from kido.simulation.world_struct import WORLD
+from kido.solvers.default import HOPELESS
 from kido.solvers.problem import BOUNDED, CONTACT, CONVERGED
 from kido.solvers.rows import fastest_approach
 
@@ -215,14 +216,15 @@ def fill_blocks(address, tree_index, unused_1, unused_2):
 
 @callback
 def keep_solutions(address, tree_index, unused_1, unused_2):
-    """Impulses of lanes that are solved to their worlds, whose islands are `kept`. Returns 0."""
+    """Impulses of lanes to their worlds, whose islands are `kept`; some are `left` unsolved. Returns 0."""
     x = view(LOCKSTEP, address)
     p = x.wide_problem
     rows = x.problem.row
     for j in range(LANES):
         island = x.island[j]
-        if island < 0 or not p.merit[j] <= 1.0:
+        if island < 0 or not p.merit[j] < HOPELESS:
             continue
+        x.left[j] = 0 if p.merit[j] <= 1.0 else int(p.taken[j])
         w = view(WORLD, x.world[j])
         c = w.problem
         for k in range(x.num_blocks):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from kido.batch.lockstep_struct import LOCKSTEP
 from kido.jit import LANES, callback, kernel, view
-from kido.simulation.predict import predict_joints
+from kido.simulation.balance import SLOW, begin_products, end_products, speeds
+from kido.simulation.predict import evaluate_joints, free_joints, predict_joints
+from kido.simulation.row_motion import GIVEN, unforced_accelerations
 from kido.simulation.world_struct import WORLD
 
 
@@ -39,22 +41,31 @@ def gather_states(address, tree_index, unused_1, unused_2):
 
 @callback
 def predict_together(address, tree_index, unused_1, unused_2):
-    """`predict_joints` of a robot in lanes; `status` of each lane is what it returns."""
+    """`predict_joints` and `free_joints` of a robot in lanes; `status` of each lane is what it returns."""
     x = view(LOCKSTEP, address)
     t = x.tree
     first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
-    x.own.status[0] = predict_joints(t, x.data, x.motion, x.problem, first, last, x.time_step)
+    d = x.data
+    own = x.own
+    own.status[0] = predict_joints(t, d, x.motion, first, last, x.time_step)
+    unforced_accelerations(t, d, own.start_A, first, last)
+    for i in range(first, last):
+        for a in range(6):
+            own.start_V[i, a] = d.V[i, a]
+    free_joints(t, d, x.motion, x.problem, first, last, x.time_step)
     return 0
 
 
 @kernel
 def scatter_body(m, d, i, j):
-    """What a stage of every step reads of body i, from lane j."""
+    """What a stage of every step reads of body i, from lane j; V is that of the step's start."""
     for a in range(9):
         d.R[i, a] = m.R[i, LANES * a + j]
     for a in range(3):
         d.p[i, a] = m.p[i, LANES * a + j]
         d.l[i, a] = m.l[i, LANES * a + j]
+    for a in range(6):
+        d.V[i, a], d.A[i, a] = m.start_V[i, LANES * a + j], m.start_A[i, LANES * a + j]
 
 
 @kernel
@@ -88,6 +99,10 @@ def scatter_motion(address, tree_index, unused_1, unused_2):
         for j in range(LANES):
             if x.world[j] != 0:
                 scatter_dof(m, view(WORLD, x.world[j]), k, j)
+    for j in range(LANES):
+        if x.world[j] != 0:
+            w = view(WORLD, x.world[j])
+            w.moved_of[t.tree_dof[tree_index]] = GIVEN
     return 0
 
 
@@ -107,4 +122,50 @@ def scatter_rest(address, tree_index, lane, unused_2):
             d.P[i, a] = m.P[i, LANES * a + lane]
     for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
         d.udot[k] = m.udot[LANES * k + lane]
+    return 0
+
+
+@callback
+def gather_ends(address, tree_index, unused_1, unused_2):
+    """Velocities of a robot after impulses, of worlds that are `settled`, to lanes; others have none. Returns 0."""
+    x = view(LOCKSTEP, address)
+    t = x.tree
+    p = x.wide_problem
+    for j in range(LANES):
+        for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
+            p.u[LANES * k + j] = 0.0
+        if x.settled[j] != 0:
+            c = view(WORLD, x.world[j]).problem
+            for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
+                p.u[LANES * k + j] = c.u[k]
+    return 0
+
+
+@callback
+def products_together(address, tree_index, unused_1, unused_2):
+    """`add_products` of a robot in lanes. Returns 0."""
+    x = view(LOCKSTEP, address)
+    t = x.tree
+    first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+    begin_products(t, x.data, x.motion, x.problem, first, last, x.time_step)
+    evaluate_joints(t, x.data, first, last)
+    end_products(t, x.data, x.motion, x.problem, first, last, x.time_step)
+    return 0
+
+
+@callback
+def keep_ends(address, tree_index, unused_1, unused_2):
+    """What it found to the worlds that are `settled`, where `move_and_balance` would have it. Returns 0."""
+    x = view(LOCKSTEP, address)
+    t = x.tree
+    p = x.wide_problem
+    begin, end = t.tree_dof[tree_index], t.tree_dof[tree_index + 1]
+    for j in range(LANES):
+        if x.settled[j] != 0:
+            w = view(WORLD, x.world[j])
+            c = w.problem
+            most, change = speeds(w, c, begin, end)
+            if change > 0.0 and w.time_step * most > SLOW:
+                for k in range(begin, end):
+                    c.u[k] = p.u[LANES * k + j]
     return 0

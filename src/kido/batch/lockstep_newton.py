@@ -29,7 +29,16 @@ from kido.math.choices import any_positive, both, either
 from kido.solvers.certify import measure_rows
 from kido.solvers.default import HOPELESS, TREE_STEPS
 from kido.solvers.history import BEST_ROW, gather
-from kido.solvers.laws import FIRM_PENALTY, GOOD_MERIT, LAW_PENALTY, V, adapt, held_penalty
+from kido.solvers.laws import (
+    FIRM_PENALTY,
+    GOOD_MERIT,
+    LAW_PENALTY,
+    V,
+    adapt,
+    halve_step,
+    held_penalty,
+    keep_iterate,
+)
 from kido.solvers.problem import BOUNDED
 
 LEFT_BEHIND = math.inf  # merit of a lane that goes on by itself
@@ -109,11 +118,16 @@ def newton(t, d, c, src, y, few, dense, tree_index, h):
             if not any_positive(inner):
                 break
             held = first_penalty(merit, done, vain, penalty)
+            keep_iterate(c, 0)
             iterate(t, d, c, src, y, few, dense, tree_index, columns, held, h)
             keep_impulses(c, inner)
-            gather(c, 0, BEST_ROW)
             last = merit
             merit = where_positive(inner, measure_rows(c, 0, V), merit)
+            grew = both(inner, merit - last)
+            if any_positive(grew):
+                halve_step(c, 0, grew)
+                merit = where_positive(grew, measure_rows(c, 0, V), merit)
+            gather(c, 0, BEST_ROW)
             done += where_positive(inner, 1.0, 0.0)
             least, times, sigma = adapt(merit, last, best, vain, penalty)
             best, vain = where_positive(inner, least, best), where_positive(inner, times, vain)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from kido.batch.lockstep_struct import LOCKSTEP
 from kido.batch.rollout_worker import keep_record, place_commands
 from kido.jit import LANES, callback, entry, kernel, view
+from kido.simulation.balance import floating_base, is_loose, note_held
+from kido.simulation.integrate import hand_back, move_tree, return_impulses
 from kido.simulation.predict import predict_trees, worse
 from kido.simulation.step import AT_ASSEMBLE, AT_DETECT, AT_INTEGRATE, AT_PREDICT, AT_SOLVE, NOWHERE, not_finite
 from kido.simulation.world_struct import WORLD
@@ -72,6 +74,14 @@ def describe_all(x):
 
 
 @kernel
+def give_rest(x, j):
+    """All that lanes know of its robots to the world in lane j."""
+    for tree_index in range(x.robot.shape[0]):
+        if x.robot[tree_index] != 0:
+            x.scatter_rest(x, tree_index, j)
+
+
+@kernel
 def solve_robot(x, tree_index):
     """The islands of a robot in lanes: of worlds where few bodies are touched, then of the others."""
     for j in range(LANES):
@@ -94,14 +104,11 @@ def solve_robot(x, tree_index):
         x.pull(x, tree_index)
         x.apply(x, tree_index)
         x.keep_velocities(x, tree_index)
-
-
-@kernel
-def give_rest(x, j):
-    """All that lanes know of its robots to the world in lane j."""
-    for tree_index in range(x.robot.shape[0]):
-        if x.robot[tree_index] != 0:
-            x.scatter_rest(x, tree_index, j)
+    for j in range(LANES):
+        if x.kept[j] >= 0 and x.left[j] > 0:
+            give_rest(x, j)
+            w = view(WORLD, x.world[j])
+            x.go_on_with(w.problem, x.kept[j], x.left[j])
 
 
 @kernel
@@ -137,14 +144,67 @@ def solve_all(x):
 
 
 @kernel
+def is_settled(x, w):
+    """Whether no robot of a world has a momentum to keep or coordinates that rows hold (`kido.simulation.balance`)."""
+    t = w.tree
+    settled = True
+    for tree_index in range(x.robot.shape[0]):
+        if x.robot[tree_index] != 0:
+            settled = settled and w.holds[tree_index] == 0
+            if w.grounded[tree_index] == 0:
+                base = floating_base(t, t.tree_body[tree_index], t.tree_body[tree_index + 1])
+                settled = settled and (base < 0 or not is_loose(t, base))
+    return settled
+
+
+@kernel
+def balance_all(x):
+    """Position correction of all worlds; velocity products of robots' second half of the step, in lanes."""
+    found = 0
+    for j in range(LANES):
+        x.settled[j] = 0
+        if x.world[j] != 0:
+            w = view(WORLD, x.world[j])
+            w.project_positions(w.problem, w)
+            note_held(w.tree, w.problem, w)
+            if is_settled(x, w):
+                x.settled[j] = 1
+                found += 1
+    for tree_index in range(x.robot.shape[0]):
+        if x.robot[tree_index] != 0 and found > 0:
+            x.gather_ends(x, tree_index)
+            x.products(x, tree_index)
+            x.keep_ends(x, tree_index)
+
+
+@kernel
+def integrate_settled(x, w):
+    """New positions and velocities of a world whose robots have theirs with velocity products."""
+    t = w.tree
+    h = w.time_step
+    c = w.collision
+    return_impulses(c, w.problem, w.row_origins)
+    for tree_index in range(x.robot.shape[0]):
+        if x.robot[tree_index] != 0:
+            first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+            move_tree(t, w.data, w.problem, first, last, h, c.sweep_push)
+            hand_back(t, w.data, w, w.problem, first, last, h)
+        else:
+            w.integrate_share(w, tree_index, tree_index + 1, 0)
+    w.steps += 1
+
+
+@kernel
 def end_all(x):
-    """The rest of the step of all worlds. Returns a lane whose state is not finite, and which coordinate; or -1."""
+    """New states of all worlds. Returns a lane whose state is not finite, and which coordinate; or -1."""
     for j in range(LANES):
         if x.world[j] != 0 and x.at[j] == AT_SOLVE:
             w = view(WORLD, x.world[j])
-            give_rest(x, j)
-            w.project_positions(w.problem, w)
-            w.integrate(w)
+            if x.settled[j] != 0:
+                integrate_settled(x, w)
+            else:
+                give_rest(x, j)
+                w.integrate(w)
             x.at[j] = ENDED
             status = not_finite(w.data)
             if status != 0:
@@ -166,6 +226,7 @@ def step_together(x):
         if lane >= 0:
             return lane, stage, status
         solve_all(x)
+        balance_all(x)
         x.phase = TO_END
     lane, status = end_all(x)
     if lane >= 0:

@@ -37,6 +37,8 @@ class WIDE_MOTION(Struct):
     middle_u = floats("dofs")
     target = floats("dofs")
     u_free = floats("dofs")
+    start_V = floats("bodies", "six")
+    start_A = floats("bodies", "six")
     status = floats("lanes", doc="a coordinate without inertia, or -1")
 
 
@@ -58,6 +60,7 @@ class WIDE_PROBLEM(Struct):
     island_speed = floats("block_lanes")
     island_power = floats("block_lanes")
     s = floats("dofs")
+    u = floats("dofs")
     pull = floats("bodies", "six")
     joint_pull = floats("dofs")
     merit = floats("lanes")
@@ -67,6 +70,8 @@ class WIDE_PROBLEM(Struct):
 class LANE_NUMBERS(Struct):
     """Numbers of each lane."""
 
+    start_V = floats("bodies", 6, doc="of bodies, at the step's start")
+    start_A = floats("bodies", 6, doc="the same, coordinates without acceleration")
     status = floats(1)
     merit = floats(1)
     taken = floats(1)
@@ -124,8 +129,10 @@ class LOCKSTEP(Struct):
     robot = integers("trees", doc="1: the tree goes by lanes")
     dense = integer(doc="1: worlds are taken that touch few bodies, 0: others")
     island = integers(LANES, doc="island of the robot in each world's problem; -1: the lane takes no part")
-    kept = integers(LANES, doc="island of the robot that lanes have solved; -1: none")
-    solved = integers(LANES, doc="islands of each world that lanes have solved")
+    kept = integers(LANES, doc="island of the robot that lanes have worked on; -1: none")
+    settled = integers(LANES, doc="1: no robot of the world floats or is held, so that lanes end its step")
+    left = integers(LANES, doc="iterations of lanes that have not solved it; 0: it is solved")
+    solved = integers(LANES, doc="islands of each world that are solved")
     done = integers(LANES, "trees", doc="those islands")
     num_blocks = integer()
     source = integers("blocks", LANES, doc="block of the world's problem; -1: there is none in this lane")
@@ -148,7 +155,11 @@ class LOCKSTEP(Struct):
     apply = stage(doc="what impulses do to a robot in lanes: (lockstep, tree)")
     keep_velocities = stage(doc="that to the worlds: (lockstep, tree)")
     scatter_rest = stage(doc="what lanes alone have needed of a robot to a world: (lockstep, tree, lane)")
+    gather_ends = stage(doc="velocities after impulses to lanes: (lockstep, tree)")
+    products = stage(doc="`add_products` of a robot in lanes: (lockstep, tree)")
+    keep_ends = stage(doc="its velocities to the worlds: (lockstep, tree)")
     predict_others = stage(doc="`predict_trees` of what is no robot: (world, tree)")
     begin_islands = stage(doc="kido.solvers.default")
     solve_one = stage(doc="kido.solvers.default")
+    go_on_with = stage(doc="kido.solvers.default")
     end_islands = stage(doc="kido.solvers.default")

@@ -254,6 +254,7 @@ class Worker:
 
     def set_back(self, job: Job, sample: int) -> None:
         """The state that a sample starts from."""
+        self.engine.world.steps = 0  # messages count those of the sample
         put_state(self.world, self.start)
         d = self.engine.data
         if job.positions is not None:

@@ -60,6 +60,13 @@ def is_recording(path: str) -> bool:
     return path.lower().endswith(RECORDINGS)
 
 
+def is_motion(path: str) -> bool:
+    """Whether a file is to be read as a motion: by its extension."""
+    from kido.io.files import FORMATS
+
+    return any(path.lower().endswith(found.suffix) for found in FORMATS if found.holds == "a motion")
+
+
 def models(options: Models) -> int:
     """List the bundled models."""
     from kido import models as bundled
@@ -82,16 +89,39 @@ def replay(options: Replay) -> int:
     for name, value in (("fps", options.fps), ("speed", options.speed)):
         if not (math.isfinite(value) and value > 0):
             raise UsageError(f"--{name} {value:g}: expected a number above 0")
+    quiet = options.html is None and options.film is None and not options.view
+    rate = 60.0 if options.view else options.fps
+    if not is_recording(options.file):
+        motion = _motion(options)
+        if quiet:
+            print(f"{motion}\n{', '.join(motion.names)}")
+            return OK
+        _check(options)
+        from kido.viewer import Trajectory
+
+        return _show(motion.skeleton, Trajectory.from_motion(motion, rate), options)
+    if options.model is not None:
+        raise UsageError(f"--model {options.model}: {options.file} is a recording, which has its own models")
     from kido.recording import Recording
 
     with Recording.open(options.file) as recording:
-        if options.html is None and options.film is None and not options.view:
+        if quiet:
             from kido.cli.info import recording_lines, recording_to_dict
 
             print("\n".join(recording_lines(recording_to_dict(recording))))
             return OK
         _check(options)
-        return _show(recording, options)
+        from kido.viewer import Trajectory
+
+        return _show(recording.display_world(), Trajectory.from_recording(recording, rate), options)
+
+
+def _motion(options: Replay) -> Any:
+    """The motion of a file, on the model that is named, if one is."""
+    from kido.io import load_motion, load_skeleton
+
+    motion = load_motion(options.file)
+    return motion if options.model is None else motion.on(load_skeleton(options.model))
 
 
 def _check(options: Replay) -> None:
@@ -104,12 +134,9 @@ def _check(options: Replay) -> None:
             check_writable(Path(path))
 
 
-def _show(recording: Any, options: Replay) -> int:
-    from kido.viewer import Trajectory, export_film, export_html
+def _show(world: Any, trajectory: Any, options: Replay) -> int:
+    from kido.viewer import export_film, export_html
 
-    world = recording.display_world()
-    rate = 60.0 if options.view else options.fps
-    trajectory = Trajectory.from_recording(recording, rate)
     written = []
     exports: tuple[tuple[str, str | None, Any, dict[str, Any]], ...] = (
         ("page", options.html, export_html, {}),
@@ -142,7 +169,7 @@ def _play(world: Any, trajectory: Any, options: Replay) -> int:
 def view(options: View) -> int:
     """Show a model or a recording in the browser until Ctrl-C."""
     check_ending("--html", options.html, ".html", ".htm")
-    if is_recording(options.file):
+    if is_recording(options.file) or is_motion(options.file):
         shown = options.html is None
         return replay(Replay(options.file, html=options.html, view=shown, port=options.port))
     from kido.viewer.server import require_viser

@@ -10,16 +10,14 @@ from typing import Any
 import numpy as np
 
 from kido.errors import KidoError
-from kido.io import load
-from kido.io.files import find
+from kido.io import load, load_skeleton
+from kido.io.files import find, format_of_file
 from kido.simulation import World
 from kido.skeleton import BodyNode, Skeleton, WeldJoint
 
-WORLD_SUFFIXES = (".skel", ".sdf", ".world")  # files that say themselves how a base is held
-
 
 def load_model(
-    model: str, base: str = "auto", package_dirs: Sequence[str] = (), visuals: bool = True
+    name: str, base: str = "auto", package_dirs: Sequence[str] = (), visuals: bool = True
 ) -> Skeleton | World:
     """Read a model; see `kido simulate --help` for `base`. Without `visuals`, what is only drawn is left out.
 
@@ -29,12 +27,14 @@ def load_model(
     for folder in package_dirs:
         if not Path(folder).is_dir():
             raise KidoError(f"--package-dir {folder}: no such directory")
-    path = find(model)
-    options: dict[str, Any] = {"visuals": visuals}
-    if package_dirs:
+    path = find(name)
+    known = format_of_file(path).options
+    options: dict[str, Any] = {"visuals": visuals} if "visuals" in known else {}
+    if package_dirs and "package_dirs" in known:
         options["package_dirs"] = tuple(package_dirs)
-    if path.suffix.lower() in WORLD_SUFFIXES:
-        return load(path, **options)
+    if "base" not in known:  # files that say themselves how a base is held
+        model: Any = load(path, **options)
+        return model if isinstance(model, Skeleton | World) else load_skeleton(path, **options)
     if base == "auto":
         try:
             bones = load(path, visuals=False, collisions=False)
@@ -42,7 +42,7 @@ def load_model(
             bones = None  # what is wrong is said below, by the reader of the whole
         if isinstance(bones, Skeleton):
             base = "free" if stands_on_limbs(bones) else "fixed"
-    return load(path, **options) if base == "auto" else load(path, base=base, **options)
+    return load_skeleton(path, **options) if base == "auto" else load_skeleton(path, base=base, **options)
 
 
 def stands_on_limbs(skeleton: Skeleton) -> bool:

@@ -102,10 +102,12 @@ class Info(Reading):
 
 @dataclass
 class Replay:
-    """Play a recording: in the browser, as a page, or as a film. Without options, say what it holds."""
+    """Play a recording or a motion: in the browser, as a page, or as a film. Without options, say what it holds."""
 
-    file: Annotated[Positional[str], arg(metavar="F.h5")]
-    """Recording."""
+    file: Annotated[Positional[str], arg(metavar="FILE")]
+    """Recording (.h5), or motion (.bvh, .amc, .dof, .csv)."""
+    model: Annotated[str | None, arg(metavar="MODEL")] = None
+    """Of a motion: the model that moves, whose coordinates are found by name; .bvh and .amc have their own."""
     html: Annotated[str | None, arg(metavar="F.html", help_behavior_hint="")] = None
     """Write a page that plays it offline."""
     film: Annotated[str | None, arg(metavar="FILE", help_behavior_hint="")] = None
@@ -144,6 +146,35 @@ class Ik(Reading):
     """Initial position of a joint, in radians or metres, comma-separated if it has several coordinates."""
     port: Port = None
     """Port on this machine."""
+
+
+@dataclass
+class Demo:
+    """Open an application, a short program with a model, keys and sliders, in the viewer. Without a name, list them.
+
+    Example: kido demo boxes
+    """
+
+    name: Annotated[str | None, Positional, arg(metavar="NAME", help_behavior_hint="")] = None
+    """Which one."""
+    duration: Annotated[
+        float | None, arg(metavar="S", aliases=("--seconds",), help_behavior_hint="(default: the demo's)")
+    ] = None
+    """Run for so many simulated seconds, without the viewer unless --view is given, and print what is measured."""
+    html: Annotated[str | None, arg(metavar="F.html", aliases=("--export",), help_behavior_hint="")] = None
+    """Write a page that plays the motion in any browser, offline."""
+    film: Annotated[str | None, arg(metavar="FILE", help_behavior_hint="")] = None
+    """Write a film, .mp4, .webp or .gif; needs Chromium, and ffmpeg for .mp4."""
+    press: Annotated[list[str], UseAppendAction, arg(metavar="KEY", help_behavior_hint="")] = field(
+        default_factory=list
+    )
+    """Key of the demo to press at the start; may be repeated."""
+    view: bool = False
+    """Open the viewer, also if a duration, a page or a film is asked for."""
+    port: Port = None
+    """Port of the live view on this machine."""
+    quiet: bool = False
+    """Print nothing but errors."""
 
 
 @dataclass
@@ -193,6 +224,7 @@ COMMAND_OPTIONS: dict[str, type] = {
     "info": Info,
     "replay": Replay,
     "ik": Ik,
+    "demo": Demo,
     "convert": Convert,
     "warmup": Warmup,
     "models": Models,

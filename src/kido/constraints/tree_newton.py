@@ -53,13 +53,15 @@ from kido.solvers.laws import (
     contact_law,
     follow_bounded,
     follow_contact,
+    halve_step,
     held_penalty,
+    keep_iterate,
 )
 from kido.solvers.problem import BOUNDED, PROBLEM
 from kido.solvers.rows import INDEX, free_velocity, is_deferred, load_impulse, project_block, set_impulse
 from kido.tree.schema import DATA, TREE
 
-PATIENCE = 4  # vain iterations in turn before it stops
+PATIENCE = 12  # vain iterations in turn before it stops
 REST_STEPS = 4  # most iterations of what is solved, but leaves more than `newton_tolerance`
 WARM = 1e5  # merit up to which a warm start mostly has the right cases, so that the first penalty is FIRM_PENALTY
 
@@ -335,9 +337,13 @@ def tree_newton_island(address, island, cap, unused):
                         release_tree(t, y, first, number)
                         hold_blocks(c, src, y, island, held)
                         solve_held_tree(t, d, y, first, number, src.time_step)
+                    keep_iterate(c, island)
                     follow_tree(c, src, y, island)
                     before = merit
                     merit = measure_rows(c, island, V)
+                    if merit > before:
+                        halve_step(c, island, 1.0)
+                        merit = measure_rows(c, island, V)
                     done += 1
                     best, vain, penalty = adapt(merit, before, best, vain, penalty)
                 if not math.isfinite(merit):

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from kido.errors import FileFormatError, KidoError, MeshNotFoundError
+from kido.io.text import Place
 from kido.io.xml import Node
 
 __all__ = [
@@ -33,7 +34,7 @@ MISSING_FILES = ("error", "skip")
 
 
 @contextmanager
-def located(node: Node) -> Iterator[None]:
+def located(node: Node | Place) -> Iterator[None]:
     """Give an error of the objects being built the path and line of the element that describes them."""
     try:
         yield

@@ -10,13 +10,14 @@ import numpy as np
 from kido.io.fields import listed
 from kido.io.xml import Node
 from kido.joints import JointKind
-from kido.skeleton import JOINT_TYPES, Joint
+from kido.skeleton import JOINT_TYPES, Joint, Skeleton
 
 __all__ = [
     "MOMENT_ENTRIES",
     "joint_types",
     "massless_movers",
     "massless_text",
+    "movers_without_mass",
     "names_of_kinds",
     "num_axes",
     "possible_moment",
@@ -61,6 +62,16 @@ def massless_movers(links: Sequence[tuple[str, str | None, float, str | None]]) 
         if parent is not None and parent in carried:
             carried[parent] += carried[name]
     return [(joint, name) for name, _, _, joint in links if joint is not None and carried[name] == 0.0]
+
+
+def movers_without_mass(skeleton: Skeleton) -> list[tuple[str, str]]:
+    """`massless_movers` of a skeleton."""
+    links = []
+    for body in skeleton.bodies:
+        joint = body.parent_joint
+        parent = None if body.parent is None else body.parent.name
+        links.append((body.name, parent, body.mass, joint.name if joint.num_dofs else None))
+    return massless_movers(links)
 
 
 def massless_text(movers: list[tuple[str, str]]) -> str:

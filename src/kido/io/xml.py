@@ -17,13 +17,13 @@ import lxml.etree as etree
 import numpy as np
 
 from kido.errors import FileFormatError, KidoError, shortened
+from kido.io.text import MAX_BYTES, read_bytes
 
 __all__ = ["Element", "Node", "Remarks", "add", "document", "is_text", "number", "parse", "to_text", "vector"]
 
 Element: TypeAlias = Any  # an lxml element; lxml comes without types
 
 TEXT_NAME = "<text>"
-MAX_BYTES = 64 * 1024 * 1024
 
 FORGIVEN_SYNTAX = {  # and how it is taken
     etree.ErrorTypes.ERR_UNKNOWN_VERSION: "read as version 1.0",
@@ -309,18 +309,7 @@ def parse(
         return _parse_bytes(data, name or TEXT_NAME, remarks, encoding="utf-8")
     path = Path(source)
     label = name or str(path)
-    try:
-        with open(path, "rb") as file:
-            data = file.read(max_bytes + 1)
-    except FileNotFoundError:
-        raise FileFormatError(label, None, "no such file") from None
-    except IsADirectoryError:
-        raise FileFormatError(label, None, "is a directory; expected a file") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise FileFormatError(label, None, f"cannot be read: {reason}") from None
-    if len(data) > max_bytes:
-        raise FileFormatError(label, None, f"larger than {max_bytes // 2**20} MiB; refused")
+    data = read_bytes(path, max_bytes, label)
     return _parse_bytes(data, label, remarks, huge=max_bytes > MAX_BYTES)
 
 

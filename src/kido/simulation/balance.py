@@ -208,27 +208,39 @@ def hold(t, w, tree_index, value):
 
 
 @kernel
-def add_products(t, d, w, pr, tree_index, h):
-    """Velocity products of the second half of a step, see above; pr.u is changed."""
-    first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+def begin_products(t, d, w, pr, first, last, h):
+    """Loads and velocities of a tree with which `add_products` evaluates its accelerations; in lanes too."""
     begin, end = t.first_dof[first], t.first_dof[last]
-    holds = w.holds[tree_index]
-    if holds == COUPLED:
-        return
     for k in range(begin, end):
         d.u[k] = w.start_u[k]
     joint_loads(t, d, w, first, last)
     for k in range(begin, end):
         d.u[k] = w.middle_u[k] + (pr.u[k] - pr.u_free[k])
         d.udot[k] = (pr.u_free[k] - w.start_u[k]) / h  # of prescribed coordinates
+
+
+@kernel
+def end_products(t, d, w, pr, first, last, h):
+    """Add to pr.u what these accelerations differ by from those of u_free; in lanes too."""
+    for k in range(t.first_dof[first], t.first_dof[last]):
+        d.tau[k] = w.command[k]
+        if t.prescribed[k] == 0:
+            pr.u[k] += 0.5 * (h * d.udot[k] - (pr.u_free[k] - w.start_u[k]))
+
+
+@kernel
+def add_products(t, d, w, pr, tree_index, h):
+    """Velocity products of the second half of a step, see above; pr.u is changed."""
+    first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+    holds = w.holds[tree_index]
+    if holds == COUPLED:
+        return
+    begin_products(t, d, w, pr, first, last, h)
     if holds != 0:
         hold(t, w, tree_index, 1)
         articulated_inertias(t, d, first, last, h)
     evaluate(t, d, first, last)
-    for k in range(begin, end):
-        d.tau[k] = w.command[k]
-        if t.prescribed[k] == 0:
-            pr.u[k] += 0.5 * (h * d.udot[k] - (pr.u_free[k] - w.start_u[k]))
+    end_products(t, d, w, pr, first, last, h)
     if holds != 0:
         hold(t, w, tree_index, 0)
 

@@ -137,22 +137,27 @@ def free_tree(t, d, w, pr, first, last, h):
 
 
 @kernel
-def predict_joints(t, d, w, pr, first, last, h):
-    """`drift`, `predict_tree` and `free_tree` of a tree that may have joints, for states in lanes too.
+def predict_joints(t, d, w, first, last, h):
+    """`drift` and accelerations of a tree that may have joints, at its velocities of the start; in lanes too.
 
     Returns:
         A coordinate without inertia, or -1, as a float: in lanes, each has its own.
     """
-    begin, end = t.first_dof[first], t.first_dof[last]
     drift(t, d, w, first, last, h)
     transforms(t, d, first, last)
     load_tree(t, d, w, first, last, h)
     status = articulated_inertias(t, d, first, last, h)
     evaluate_joints(t, d, first, last)
+    return status
+
+
+@kernel
+def free_joints(t, d, w, pr, first, last, h):
+    """u_free of such a tree, after that."""
+    begin, end = t.first_dof[first], t.first_dof[last]
     half_step(d, begin, end, h)
     evaluate_joints(t, d, first, last)
     whole_step(t, d, w, pr, begin, end, h)
-    return status
 
 
 @kernel

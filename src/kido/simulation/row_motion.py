@@ -42,6 +42,7 @@ from kido.simulation.predict import evaluate, joint_loads
 from kido.simulation.world_struct import WORLD
 from kido.solvers.rows import coupling, segment, velocity1
 
+GIVEN = 2  # `moved_of` of a tree whose V and A are not from here
 JUMP = 0.1  # share of a shape's size by which a contact may move over its material in a step, if it is the same one
 DEEP = 0.01  # the same of penetration, beyond which a contact is no place where surfaces roll on each other
 JAMMED = 100.0  # [m/s] change of velocity by a contact's impulse alone, above which others push against it
@@ -136,16 +137,22 @@ def free_motion(d, w, body, k, h):
 
 
 @kernel
+def unforced_accelerations(t, d, A, first, last):
+    """Accelerations of bodies first..last-1 whose coordinates have none, by their velocities."""
+    for i in range(first, last):
+        b0, b1, b2, b3, b4, b5 = d.a[i, 0], d.a[i, 1], d.a[i, 2], d.a[i, 3], d.a[i, 4], d.a[i, 5]
+        if t.parent[i] >= 0:
+            c0, c1, c2, c3, c4, c5 = parent_motion(d, A, i, t.parent[i])
+            b0, b1, b2, b3, b4, b5 = b0 + c0, b1 + c1, b2 + c2, b3 + c3, b4 + c4, b5 + c5
+        A[i, 0], A[i, 1], A[i, 2], A[i, 3], A[i, 4], A[i, 5] = b0, b1, b2, b3, b4, b5
+
+
+@kernel
 def tree_motion(t, d, w, tree_index):
     """V and A, coordinates without acceleration, of the bodies of a tree at its velocities of the step's start."""
     first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
     velocities(t, d, first, last)
-    for i in range(first, last):
-        b0, b1, b2, b3, b4, b5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        if t.parent[i] >= 0:
-            b0, b1, b2, b3, b4, b5 = parent_motion(d, d.A, i, t.parent[i])
-        d.A[i, 0], d.A[i, 1], d.A[i, 2] = b0 + d.a[i, 0], b1 + d.a[i, 1], b2 + d.a[i, 2]
-        d.A[i, 3], d.A[i, 4], d.A[i, 5] = b3 + d.a[i, 3], b4 + d.a[i, 4], b5 + d.a[i, 5]
+    unforced_accelerations(t, d, d.A, first, last)
 
 
 @kernel
@@ -355,7 +362,9 @@ def follow_motion(w):
             follow_pair(t, d, c, w, pr, begin, end, h)
         begin = end
     for k in range(d.q.shape[0]):
-        if w.moved_of[k] + w.products_of[k] > 0:
+        if w.moved_of[k] == GIVEN and w.products_of[k] == 0:
+            w.moved_of[k] = 0
+        elif w.moved_of[k] + w.products_of[k] > 0:
             w.moved_of[k] = w.products_of[k] = 0
             tree_index = t.tree_of_body[t.body_of_dof[k]]
             for j in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):

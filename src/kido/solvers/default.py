@@ -63,7 +63,7 @@ HOPELESS = 1e200  # beside what is asked: not a number, or as good as none
 FEW_ROWS, FEW_SWEEPS, FEW_STEPS = 36, 12, 6  # Newton's method in row space: of more rows a step costs too many sweeps
 # Newton's method on the exact laws, and sweeps where it stagnates; largest island in rows, and rows from which on
 # sweeps come first, but for islands of one robot.
-TREE_STEPS, LAW_STEPS, LAW_SWEEPS, LAW_ROUNDS, LAW_ROWS, HEAP_ROWS = 12, 25, 8, 5, 600, 400
+TREE_STEPS, LAW_STEPS, LAW_SWEEPS, LAW_ROUNDS, LAW_ROWS, HEAP_ROWS = 30, 25, 8, 5, 600, 400
 # Bodies that rest on each other are solved by their warm start, until what is left grows beyond `newton_tolerance`.
 # Islands of many rows need many of Newton's steps and each is dear: sweeps first, and no end after it.
 NEAR_STEPS, REST_SPEED = 10, 1e-6  # [m/s or rad/s]
@@ -92,15 +92,19 @@ def rests(c, island):
 
 
 @kernel
-def follow_laws(c, island, rows):
+def follow_laws(c, island, rows, tried):
     """Newton's method on the exact laws, and where that stagnates some sweeps before it goes on.
+
+    Args:
+        tried: iterations along a tree that are done already; 0: none.
 
     Returns:
         Iterations and sweeps; -1 iterations where the island is not for it, which may not be measured then.
     """
     swept = 0
     on_tree = c.tree_newton.address != 0
-    tried = step_by_laws(c, island, True) if on_tree else -1
+    if tried == 0:
+        tried = step_by_laws(c, island, True) if on_tree else -1
     if tried < 0 and rows <= LAW_ROWS and c.newton_steps > 0.0:
         on_tree = False
         complete(c, island)
@@ -155,8 +159,8 @@ def sweep_and_factor(c, island, rows, cap):
 
 
 @kernel
-def solve_island(c, island, skip):
-    """Solve one prepared island by the default; sets its status."""
+def solve_island(c, island, skip, tried):
+    """Solve one prepared island by the default, after iterations along a tree that are `tried`; sets its status."""
     c.island_approach[island] = fastest_approach(c, island)
     rows = c.island_row[island + 1] - c.island_row[island]
     cap = int(c.sweeps if rows <= c.small_rows else c.sweeps_large)
@@ -165,7 +169,7 @@ def solve_island(c, island, skip):
     measured = False
     if c.body_newton.address != 0 and not skip and rows <= c.newton_rows:
         measured = True
-        tried, swept = follow_laws(c, island, rows)
+        tried, swept = follow_laws(c, island, rows, tried)
         done = max(tried, 0) + swept
         cap -= swept
         if tried < 0 or not merit(c, island) <= 1.0:
@@ -229,7 +233,7 @@ def solve_chosen_island(c, island):
         return
     if not finite:
         clear_island(c, island)
-    solve_island(c, island, False)
+    solve_island(c, island, False, 0)
     c.island_fallbacks[island] = 1
     c.island_iterations[island] += done
     if c.island_status[island] == CONVERGED:
@@ -242,7 +246,7 @@ def solve_prepared(c, island, skip):
     if c.chosen.address != 0 or c.given != 0:
         solve_chosen_island(c, island)
     else:
-        solve_island(c, island, skip)
+        solve_island(c, island, skip, 0)
 
 
 @callback
@@ -261,6 +265,17 @@ def solve_one(address, island, unused_1, unused_2):
     c = view(PROBLEM, address)
     prepare_island(c, island)
     solve_prepared(c, island, False)
+    return c.island_status[island]
+
+
+@callback
+def go_on_with(address, island, tried, unused):
+    """`solve_one` of an island with which Newton's method along its tree has ended, after `tried` iterations.
+
+    Its impulses are the last ones, u is theirs, and they are measured.
+    """
+    c = view(PROBLEM, address)
+    solve_island(c, island, False, tried)
     return c.island_status[island]
 
 

@@ -26,6 +26,7 @@ import math
 
 from kido.jit import all_positive, kernel, where_positive
 from kido.math.choices import any_positive, both, larger, smaller
+from kido.solvers.problem import BOUNDED
 from kido.solvers.rows import INDEX
 
 LAW_PENALTY = 1e3  # sigma over the block's mean inertia, at first
@@ -39,7 +40,8 @@ GOOD_MERIT = 0.5  # merit at which the impulses are made admissible and measured
 FIRM_PENALTY = 1e5  # leaves less, where no case changes: in one iteration after the tolerance is met
 
 # Rows of `history`: velocities of rows; then the law of each block: q, then g11, g12, g22, then gn, e1, e2.
-V, LAW_ROW, GAIN_ROW, AXIS_ROW = 0, 2, 3, 4
+# Velocities and impulses before an iteration are kept beside them.
+V, LAST_V, LAW_ROW, GAIN_ROW, AXIS_ROW, LAST_ROW = 0, 1, 2, 3, 4, 6
 
 
 @kernel
@@ -133,6 +135,37 @@ def follow_bounded(c, k, b, d):
     p = h[LAW_ROW, k] - h[GAIN_ROW, k] * d
     h[V, k] += d + c.compliance[i] * (p - c.impulse[i])
     c.impulse[i] = p
+
+
+@kernel
+def keep_iterate(c, island):
+    """Remember the impulses and V of an island."""
+    h = c.history
+    k = c.island_row[island] & INDEX
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e] & INDEX
+        for r in range(1 if c.kind[b] == BOUNDED else 3):
+            h[LAST_V, k], h[LAST_ROW, k] = h[V, k], c.impulse[c.row[b] + r]
+            k += 1
+
+
+@kernel
+def halve_step(c, island, grew):
+    """Take back half of what has changed since `keep_iterate`, where `grew` is positive.
+
+    V is linear in the impulses. Where a full step leaves more than there was, contacts go back and forth between their
+    cases, and so would the next ones.
+    """
+    h = c.history
+    share = where_positive(grew, 0.5, 0.0)
+    k = c.island_row[island] & INDEX
+    for e in range(c.island_start[island], c.island_start[island + 1]):
+        b = c.island_block[e] & INDEX
+        for r in range(1 if c.kind[b] == BOUNDED else 3):
+            i = c.row[b] + r
+            h[V, k] += share * (h[LAST_V, k] - h[V, k])
+            c.impulse[i] += share * (h[LAST_ROW, k] - c.impulse[i])
+            k += 1
 
 
 @kernel

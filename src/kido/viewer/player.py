@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kido.errors import StateError
+from kido.motions import Motion
 from kido.viewer.camera import CameraPose, set_initial_camera, show_pose
 from kido.viewer.export import check_fit, key_frames, motion_view
 from kido.viewer.model import Model
@@ -26,10 +27,13 @@ class Player(Page):
         >>> motion = Trajectory.from_recording(recording)
         >>> with Player(recording.display_world(), motion) as player:
         ...     player.run()
+        >>> walk = kido.load_motion("walk.bvh")
+        >>> with Player(walk.skeleton, walk) as player:
+        ...     player.run()
 
     Args:
         model: World or Skeleton.
-        trajectory: its motion.
+        trajectory: its motion, or a `kido.Motion` of the skeleton.
         port: None for 8080 or the next free port, 0 for any free one, else exactly this one.
         open_browser: open the page in the default browser.
         speed: simulated seconds per second.
@@ -46,7 +50,7 @@ class Player(Page):
     def __init__(
         self,
         model: Model,
-        trajectory: Trajectory,
+        trajectory: Trajectory | Motion,
         port: int | None = None,
         *,
         open_browser: bool = False,
@@ -56,6 +60,7 @@ class Player(Page):
         show: tuple[str, ...] = ("model", "ground", "contacts"),
         camera: CameraPose | None = None,
     ) -> None:
+        trajectory = Trajectory.from_motion(trajectory) if isinstance(trajectory, Motion) else trajectory
         check_fit(model, trajectory)
         _check_speed(speed)
         self.trajectory = trajectory

@@ -11,6 +11,7 @@ import numpy as np
 from kido.arrays import fixed
 from kido.attributes import FixedAttributes, dataclass
 from kido.errors import StateError
+from kido.motions import Motion
 from kido.reprs import brief
 from kido.viewer.batches import displacements_of
 from kido.viewer.model import Model, bodies_of, body_labels, contacts_of, model_poses
@@ -155,6 +156,20 @@ class Trajectory:
         poses = cls.from_transforms(*recording.trajectory(fps))
         skins = recording.displacements[recording.frames_at(fps)]
         return replace(poses, skins=list(skins)) if skins.shape[1] else poses
+
+    @classmethod
+    def from_motion(cls, motion: Motion, fps: float | None = 60.0) -> Trajectory:
+        """Trajectory of a `kido.Motion`, for its skeleton, which is not moved.
+
+        Raises:
+            StateError: the motion has no skeleton.
+        """
+        skeleton = motion.skeleton
+        if skeleton is None:
+            raise StateError("The motion has no skeleton to show; Motion.on(skeleton) gives it one.")
+        keep = frames_at(motion.times, fps)
+        transforms = [skeleton.forward_kinematics(q) for q in motion.positions[keep]]
+        return cls.from_transforms(motion.times[keep], transforms, body_labels(skeleton))
 
     @classmethod
     def still(cls, model: Model) -> Trajectory:

@@ -10,7 +10,7 @@ import numpy as np
 
 from kido.errors import KidoError
 from kido.io.fields import ROOT_JOINT, WORLD, free_name
-from kido.io.mechanism import massless_movers, massless_text
+from kido.io.mechanism import massless_text, movers_without_mass
 from kido.io.sdf.fields import note_unknown, read_inertia
 from kido.io.sdf.joints import SDF_JOINTS, UNSET
 from kido.io.sdf.models import ModelSpec
@@ -86,8 +86,8 @@ class SkeletonBuilder:
                 f"joint '{joint.name}' ({joint.spec.type}) closes a loop between {between}; "
                 f"worlds hold it by a constraint, described in skeleton.loops ({type(loop.joint).__name__})",
             )
-        if skeleton.mobile:
-            _remark_on_massless(skeleton, model.node)
+        if skeleton.mobile and (movers := movers_without_mass(skeleton)):
+            model.node.remark(massless_text(movers))
         skeleton.warnings.extend(model.node.remarks)
         return skeleton
 
@@ -287,14 +287,3 @@ def _remark_on_nested(model: ModelSpec) -> None:
         if nested.self_collide != model.self_collide:
             nested.node.remark(f"<self_collide> of the nested model '{nested.name}' is left out")
         _remark_on_nested(nested)
-
-
-def _remark_on_massless(skeleton: Skeleton, node: Node) -> None:
-    links = []
-    for body in skeleton.bodies:
-        joint = body.parent_joint
-        parent = None if body.parent is None else body.parent.name
-        links.append((body.name, parent, body.mass, joint.name if joint.num_dofs else None))
-    movers = massless_movers(links)
-    if movers:
-        node.remark(massless_text(movers))

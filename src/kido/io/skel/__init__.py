@@ -19,7 +19,6 @@ named in ``skeleton.warnings`` and left out; whatever is wrong is refused with a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,6 @@ from typing import Any
 import numpy as np
 
 from kido.attributes import named_arguments
-from kido.errors import FileFormatError
 from kido.io.fields import WORLD, located
 from kido.io.mechanism import massless_movers
 from kido.io.resources import ResourceFinder
@@ -41,7 +39,6 @@ from kido.skeleton import Skeleton
 
 __all__ = ["read"]
 
-BRACES = re.compile(rb"\s*(dofs|mass|node|markers)\b[^<{]{0,200}\{")
 DETECTORS = ("dart", "fcl", "fcl_mesh", "bullet", "ode")
 
 
@@ -66,7 +63,6 @@ def read(
     Raises FileFormatError (path, line, reason) if the file is malformed, MeshNotFoundError (every path tried)
     if a mesh is missing.
     """
-    _refuse_braces(source)
     root = parse(source, remarks=Remarks(strict=strict))
     uri = None if is_text(source) else str(source)
     finder = ResourceFinder.of_file(None if uri is None else Path(uri), package_dirs)
@@ -78,20 +74,6 @@ def read(
             raise root.error("<skel> holds neither a <world> nor a <skeleton>")
         node = root
     return _read_world(node, finder, visuals, uri)
-
-
-def _refuse_braces(source: str | Path) -> None:
-    """Refuse the format that had the suffix .skel before, ``dofs { ... }``, by its name."""
-    try:
-        with open(source, "rb") as file:
-            start = file.read(4096)
-    except (OSError, ValueError):  # a text, or parsing tells why
-        return
-    if BRACES.match(start):
-        raise FileFormatError(
-            source, 1, "this is the old SKEL format with braces (RTQL8, 'dofs { ... }'), which is not read; expected "
-            "the XML format of DART, <skel>"
-        )  # fmt: skip
 
 
 def _read_world(node: Node, finder: ResourceFinder, visuals: bool, uri: str | None) -> World:

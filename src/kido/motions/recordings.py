@@ -1,0 +1,58 @@
+"""Recordings of what is not simulated, and what a recording has of one skeleton."""
+
+from __future__ import annotations
+
+import os
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kido.errors import KidoWarning, StateError
+from kido.recording import Recorder, Recording
+from kido.simulation import World
+from kido.skeleton import Skeleton
+
+__all__ = ["read_series", "write_series"]
+
+Array = NDArray[np.float64]
+
+
+def write_series(
+    skeleton: Skeleton,
+    positions: Array,
+    velocities: Array,
+    time_step: float,
+    path: str | os.PathLike[str],
+    overwrite: bool,
+) -> None:
+    """Write states (T, dofs) of a skeleton, which is not changed, as a recording."""
+    twin = skeleton.clone()
+    twin.mobile = False  # steps count the time, and move nothing
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KidoWarning)  # of limits and long steps, which a motion may have
+        world = World(twin.name, time_step=time_step, gravity=(0.0, 0.0, 0.0))
+        world.add_skeleton(twin)
+        twin.positions, twin.velocities = positions[0], velocities[0]
+        with Recorder(world, path, overwrite=overwrite):
+            for q, u in zip(positions[1:], velocities[1:], strict=True):
+                twin.positions, twin.velocities = q, u
+                world.step()
+
+
+def read_series(recording: Recording, name: str | None) -> tuple[Array, Array, Skeleton]:
+    """Rising times (T,), positions (T, dofs) and the skeleton of a name, or the only one.
+
+    Raises:
+        StateError: several skeletons and no name, or one that is in no frame.
+    """
+    if name is None and len(recording.skeleton_names) != 1:
+        known = ", ".join(recording.skeleton_names) or "none"
+        raise StateError(f"motion: name is None; expected one of the recording's skeletons: {known}")
+    series = recording.skeleton(name or recording.skeleton_names[0])
+    there = np.isfinite(series.positions).all(axis=1)
+    if not there.any():
+        raise StateError(f"motion: skeleton '{series.name}' is in no frame of the recording")
+    times, positions = recording.times[there], series.positions[there]
+    keep = np.concatenate([[True], np.diff(times) > 0.0])
+    return times[keep], positions[keep], recording.display_world().skeleton(series.name)

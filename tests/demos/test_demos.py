@@ -1,0 +1,397 @@
+"""What every demo shows, as physics, without a viewer."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kido
+from kido import demos
+from kido.demos.demo import Demo
+from kido.errors import ModelError, NameLookupError, StateError
+
+G = 9.81
+
+
+def number(demo: Demo, label: str) -> float:
+    return float(next(f for key, f in demo.numbers.items() if key.startswith(label))())
+
+
+def test_every_demo_has_a_name_a_program_and_a_description():
+    assert {
+        *("atlas_puppet", "biped_stand", "box_stacking", "boxes", "chain", "collisions", "dominoes", "human_puppet"),
+        *("ik", "joint_constraints", "multi_pendulum"),
+    } <= set(demos.names())
+    for name in demos.names():
+        first = demos.description(name).partition("\n")[0]
+        assert first.endswith(".") and len(first) <= 120, name
+        assert demos.path(name).name == f"{name}.py"
+        assert len(demos.path(name).read_text().splitlines()) <= 150, f"{name} is no short program any more"
+        assert "make" in {
+            n.name for n in ast.parse(demos.path(name).read_text()).body if isinstance(n, ast.FunctionDef)
+        }
+
+
+def test_the_guide_has_every_demo_and_its_lines():
+    guide = Path(__file__).parents[2] / "docs" / "guides" / "demos.md"
+    for name in demos.names():
+        assert f"| `{name}` | {len(demos.path(name).read_text().splitlines())} |" in guide.read_text()
+
+
+def test_a_wrong_name_tells_the_right_ones():
+    for ask in (demos.path, demos.description, demos.load):
+        with pytest.raises(NameLookupError, match=r"demo 'boxs'.*did you mean boxes|demo.*'boxs'.*boxes"):
+            ask("boxs")
+
+
+@pytest.mark.parametrize("name", demos.names())
+def test_every_demo_runs_keys_sliders_and_all(name):
+    demo = demos.load(name)
+    motion = demo.run(0.1)
+    assert motion.num_frames == 7 and motion.times[-1] == pytest.approx(0.1, abs=1e-9)
+    for key in demo.keys:
+        demo.press(key)
+        demo.run(1 / 60)
+    for label, slider in demo.sliders.items():
+        for value in (slider.lower, slider.upper):
+            demo.slide(label, value)
+            demo.run(1 / 60)
+    assert all(np.isfinite(s.positions).all() for s in demo.skeletons)
+    assert set(demo.read()) == set(demo.numbers)
+
+
+def test_what_a_demo_declares_is_checked():
+    world = kido.World()
+    demo = Demo(world)
+    with pytest.raises(ModelError, match="'r' is taken; the viewer has SPACE"):
+        demo.key("r", "Reset")
+    demo.key("1", "One")(lambda: None)
+    with pytest.raises(ModelError, match="'1' is taken"):
+        demo.key("1", "One again")
+    with pytest.raises(NameLookupError, match="key of the demo"):
+        demo.press("2")
+    demo.slider("s", 0.0, 1.0, value=0.5)(lambda value: None)
+    for value in (-0.1, 1.1, np.nan):
+        with pytest.raises(StateError, match="slider 's'"):
+            demo.slide("s", value)
+    with pytest.raises(NameLookupError, match="slider of the demo"):
+        demo.slide("t", 0.5)
+    assert demo.sliders["s"].value == 0.5
+    for duration in (-1.0, np.nan, np.inf):
+        with pytest.raises(StateError, match="duration"):
+            demo.run(duration)
+    assert demo.run(0.0).num_frames == 1
+    assert demo.run(0.03).times[-1] == pytest.approx(0.03)
+
+
+# Chain: the energies are those of `kido.quantities`, which have tests of their own ---------------------------------
+
+
+def test_chain_euler_explodes_and_runge_kutta_keeps_the_energy():
+    demo = demos.load("chain")
+    demo.run(2.0)
+    numbers = demo.read()
+    exploded = numbers["energy gained, explicit Euler [J]"]
+    assert exploded.startswith("exploded at") and 0.5 < float(exploded.split()[2]) < 2.0  # the tutorial: about 1.25 s
+    # Swinging falls by up to 0.3 m: energies of some 0.1 kg * 10 * g * 0.1 m = 1 J.
+    assert abs(float(numbers["energy gained, RK4 [J]"])) < 1e-5
+    assert abs(float(numbers["energy gained, semi-implicit Euler [J]"])) < 0.2
+    # After a reset the exploded chain moves again.
+    demo.model.reset()
+    demo.run(0.2)
+    assert "exploded" not in demo.read()["energy gained, explicit Euler [J]"]
+
+
+def test_chain_damping_takes_energy_from_all():
+    demo = demos.load("chain")
+    demo.slide("Damping [N m s/rad]", 0.01)
+    demo.run(2.0)
+    gained = [float(text) for text in demo.read().values()]  # none has exploded
+    assert max(gained) < -0.05
+    assert np.ptp(gained) < 0.02  # and they agree on how much: damped motion forgives the rule
+
+
+# Boxes ------------------------------------------------------------------------------------------------------------
+
+
+def test_boxes_rest_are_pushed_and_played_back():
+    demo = demos.load("boxes")
+    world = demo.model
+    demo.run(2.0)
+    assert number(demo, "largest speed") < 1e-6
+    ground = world.skeleton("ground").body(0)
+    assert -ground.contact_wrench[5] == pytest.approx(3 * G, rel=1e-6)  # three of 1 kg
+    cube = world.skeleton("cube_0").body(0)
+    before = cube.com[0]
+    demo.press("2")
+    demo.run(1.0)
+    assert cube.com[0] > before + 0.005
+    frames = round(number(demo, "frames baked"))
+    assert frames == 180
+
+    there = cube.com.copy(), world.contacts.forces.copy()
+    at = world.time
+    demo.slide("Play back", 0.0)
+    assert world.time == 0.0
+    assert world.skeleton("cube_2").body(0).com[2] == pytest.approx(0.155)
+    # What is played back is, bit by bit, what a world does that goes on from there.
+    demo.slide("Play back", 1.0)
+    world.step(round((at - world.time) / world.time_step), reset_command=False)
+    np.testing.assert_array_equal(cube.com, there[0])
+    np.testing.assert_array_equal(world.contacts.forces, there[1])
+
+
+def test_boxes_by_lemke_rest_too():
+    demo = demos.load("boxes")
+    demo.press("L")
+    demo.run(2.0)
+    assert "Lemke" in demo.read()["solver"]
+    assert number(demo, "largest speed") < 1e-4
+    assert number(demo, "penetration") < 0.1
+
+
+# Ports of DART's tutorials and examples ---------------------------------------------------------------------------
+
+
+def test_a_tower_stands_and_carries_its_weight_under_every_solver():
+    demo = demos.load("box_stacking")
+    for key in "EDL":
+        demo.press(key)
+        demo.run(0.5)
+        assert abs(number(demo, "top has sunk")) < 0.1
+        assert number(demo, "ground carries") == pytest.approx(10 * G, rel=1e-4)
+    demo.press("3")
+    demo.run(1.5)
+    assert number(demo, "top has sunk") > 100.0  # mm
+
+
+def test_without_friction_the_pushed_top_slides_off():
+    sunk = {}
+    for friction in (1.0, 0.0):
+        demo = demos.load("box_stacking")
+        demo.slide("Friction", friction)
+        demo.press("1")  # 3 N s on 1 kg: up to 3 m/s
+        demo.run(0.5)
+        sunk[friction] = number(demo, "top has sunk")
+    assert sunk[0.0] > 500.0 or sunk[0.0] > 5 * sunk[1.0]
+
+
+def test_pendulum_keeps_its_energy_without_damping_and_loses_it_with():
+    demo = demos.load("multi_pendulum")
+    demo.slide("Damping [N m s/rad]", 0.0)
+    start = number(demo, "energy")
+    demo.run(2.0)
+    # The midpoint rule is of second order: at 1 ms the energy of some 70 J wavers by less than a thousandth of that.
+    assert number(demo, "energy") == pytest.approx(start, abs=0.07)
+    demo.slide("Damping [N m s/rad]", 5.0)
+    demo.run(2.0)
+    assert number(demo, "energy") < start - 10.0
+
+
+def test_pendulum_hangs_by_its_pin_and_answers_to_torques():
+    demo = demos.load("multi_pendulum")
+    demo.run(1.0)
+    tip = demo.model.skeleton("pendulum").body(4)
+    end = (tip.world_transform @ (0, 0, 1, 1))[:3]
+    demo.press("C")
+    demo.run(3.0)
+    assert np.abs((tip.world_transform @ (0, 0, 1, 1))[:3] - end).max() < 1e-9
+    assert 0.0 < number(demo, "force of the pin") < 10 * 5 * G
+    demo.press("C")
+    demo.slide("Damping [N m s/rad]", 20.0)
+    demo.run(6.0)
+    hinge = demo.model.skeleton("pendulum").dof("hinge_4")
+    hinge_before = hinge.position
+    demo.press("7")  # 15 N m for 0.2 s
+    demo.run(0.2)
+    assert hinge.position - hinge_before > 0.01
+    angle = hinge.position
+    demo.press("-")
+    demo.press("7")
+    demo.run(0.2)
+    assert hinge.position < angle
+
+
+def test_springs_curl_the_pendulum():
+    demo = demos.load("multi_pendulum")
+    demo.slide("Stiffness [N m/rad]", 200.0)
+    demo.slide("Rest position [rad]", 0.5)
+    demo.run(6.0)
+    hinges = demo.model.skeleton("pendulum").positions[3:]
+    assert (hinges > 0.3).all()
+
+
+def test_what_is_thrown_stays_before_the_wall_and_the_ring_stays_closed():
+    demo = demos.load("collisions")
+    worst = 0.0
+
+    def watch(_):
+        nonlocal worst
+        worst = max(worst, number(demo, "ring is open"))
+
+    demo.run(2.0, watch)
+    assert worst < 1e-6
+    for name in ("ball", "soft ball", "hybrid chain", "rigid chain", "ring"):
+        com = demo.model.skeleton(name).com
+        assert com[0] < 2.2 and 0.0 < com[2] < 1.0, name
+    ball = demo.model.skeleton("ball")
+    demo.press("1")
+    assert ball.velocities[3] >= 4.0
+    demo.run(0.2)
+    assert ball.com[0] > 0.2
+
+
+def test_the_arm_pushes_and_all_dominoes_fall():
+    demo = demos.load("dominoes")
+    off = []
+    demo.run(1.0, lambda t: off.append(number(demo, "hand is off")))
+    assert max(off) < 10.0  # mm, at the push
+    demo.run(2.0)
+    assert demo.read()["dominoes down"] == "20 of 20"
+    assert number(demo, "hand is off") < 1.0
+
+
+def test_dominoes_stand_until_they_are_pushed(monkeypatch):
+    from kido.demos import dominoes
+
+    monkeypatch.setattr(dominoes, "THROUGH", 0.05)  # the hand stops before the first one
+    demo = demos.load("dominoes")
+    demo.run(1.0)
+    assert demo.read()["dominoes down"] == "0 of 20"
+
+
+def test_the_biped_stands_and_takes_its_pushes():
+    demo = demos.load("biped_stand")
+    demo.run(2.0)
+    assert number(demo, "feet have slipped") < 0.1
+    for key in "1234":
+        demo = demos.load("biped_stand")
+        demo.press(key)
+        demo.run(3.0)
+        assert number(demo, "height of the head") > 1.4, f"key {key}"
+
+
+def test_without_the_ankles_it_falls(monkeypatch):
+    from kido.demos import biped_stand
+
+    monkeypatch.setattr(biped_stand, "PULL", 0.0)
+    monkeypatch.setattr(biped_stand, "BRAKE", 0.0)
+    demo = demos.load("biped_stand")
+    demo.run(4.0)
+    assert number(demo, "height of the head") < 0.8
+
+
+def test_harness_holds_the_pelvis_and_its_forces_balance():
+    demo = demos.load("joint_constraints")
+    pelvis = demo.model.skeleton("humanoid").body("pelvis")
+    place = pelvis.world_transform
+    for key in "1234":
+        demo.press(key)
+        demo.run(0.2)
+    np.testing.assert_allclose(pelvis.world_transform, place, atol=1e-8)
+    demo.press("E")
+    demo.press("1")
+    demo.run(0.2)
+    assert 0.5 < number(demo, "pelvis has moved") < 500.0
+    demo.press("X")
+    assert demo.read()["harness"] == "off" and len(demo.model.constraints) == 0
+
+
+def test_gradient_descent_brings_the_heels_together():
+    demo = demos.load("ik")
+    off = []
+
+    def watch(_):
+        off.append([float(x) for x in demo.read()["left, right heel off [mm]"].split(",")])
+
+    demo.run(1.0, watch)
+    assert number(demo, "steps") == 300.0
+    off = np.array(off)
+    assert (off[0] > 10.0).all() and (off[-1] < 1.0).all()
+    assert (np.diff(off, axis=0) < 1e-9).all()  # downhill at every look
+    feet = [demo.model.body(f"{side}_foot") for side in ("left", "right")]
+    heels = [(foot.world_transform @ (-0.06, 0, -0.07, 1))[:3] for foot in feet]
+    assert np.linalg.norm(heels[0] - heels[1]) == pytest.approx(0.05, abs=2e-3)
+
+
+def test_the_constraint_box_holds_exactly_and_within_limits():
+    demo = demos.load("ik")
+    demo.slide("Heels apart [m]", 0.5)
+    demo.press("C")
+    human = demo.model
+    heels = [(human.body(f"{side}_foot").world_transform @ (-0.06, 0, -0.07, 1))[:3] for side in ("left", "right")]
+    assert np.linalg.norm(heels[0] - heels[1]) == pytest.approx(0.5, abs=1e-5)
+    assert (human.positions >= human.position_lower_limits - 1e-9).all()
+    assert (human.positions <= human.position_upper_limits + 1e-9).all()
+
+
+def test_the_human_puppet_dances_by_priority():
+    demo = demos.load("human_puppet")
+    human = demo.model
+    feet = [human.body(f"{side}_foot").world_transform for side in ("left", "right")]
+    hand, hands = human.body("left_hand"), []
+
+    def watch(_):
+        text = demo.read()["targets reached"]
+        assert text[0] in "45" and float(text.split()[7]) < 0.05, text  # only the head, the last, may be a little off
+        hands.append(hand.world_transform[:3, 3].copy())
+        for side, pose in zip(("left", "right"), feet):
+            np.testing.assert_allclose(human.body(f"{side}_foot").world_transform, pose, atol=1e-6)
+
+    demo.run(2.0, watch)  # once around a circle of 8 cm
+    np.testing.assert_allclose(np.ptp(hands, axis=0), [0.0, 0.16, 0.16], atol=1e-3)
+    demo.press("G")
+    demo.run(0.5)
+    assert demo.read()["targets reached"].startswith("5 of 5")
+    still = human.positions
+    demo.run(0.5)
+    np.testing.assert_allclose(human.positions, still, atol=1e-6)
+
+
+def test_a_puppet_that_is_led_follows():
+    demo = demos.load("human_puppet")
+    demo.press("D")
+    demo.run(0.1)
+    hand = demo.model.body("right_hand")
+    target = next(m.target for m in hand_tasks(demo) if m.node is hand)
+    there = target.world_transform.copy()
+    there[:3, 3] += (0.05, 0.0, 0.1)
+    target.world_transform = there
+    demo.run(0.5)
+    np.testing.assert_allclose(hand.world_transform, there, atol=1e-6)
+
+
+def hand_tasks(demo):
+    """Tasks of the hierarchy that the demo shows: those that a page would have targets for."""
+    shown = []
+
+    class Page:
+        def add_targets(self, whole):
+            shown.extend(whole.modules)
+
+    demo.show_on(Page())
+    return shown
+
+
+def test_the_robot_dances_in_balance():
+    demo = demos.load("atlas_puppet")
+
+    def watch(_):
+        assert demo.read()["targets reached"].startswith("4 of 4")
+        assert number(demo, "centre of mass inside") > 20.0 - 1e-3  # the margin [mm]
+
+    demo.run(2.0, watch)
+
+
+def test_without_other_robots_the_humanoid_is_the_puppet(monkeypatch, tmp_path):
+    from kido.demos import atlas_puppet
+
+    monkeypatch.setattr(atlas_puppet, "TALOS", tmp_path / "none.urdf")
+    demo = demos.load("atlas_puppet")
+    demo.run(0.5)
+    assert demo.model.name == "humanoid"
+    assert demo.read()["targets reached"].startswith("4 of 4")
+    assert number(demo, "centre of mass inside") > 20.0 - 1e-3
