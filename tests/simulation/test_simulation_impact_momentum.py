@@ -73,14 +73,15 @@ def test_frames_do_not_matter():
 
 @pytest.mark.parametrize("frame", FRAMES[:2])
 def test_an_eccentric_box_bounces_for_twenty_seconds(frame):
-    """About 50 impacts without friction, up to 7 rad/s: each may leave the square of the turn of a step in energy."""
+    """About 50 impacts without friction, up to 7 rad/s: each may leave the square of the turn of a step in energy, of
+    either sign (2e-5 at 7 rad/s)."""
     world = kido.World()
     world.add_ground(friction=0.0, restitution=1.0)
     skeleton = box(world, "box", frame, (0, 0, 1.0), (1, 2, 0.5), (0, 0, 0), (0.3, 0.2, 0.1))
     energy = world.total_energy
     world.step(20000)
     assert world.total_energy == pytest.approx(energy, rel=1e-3)
-    assert world.total_energy <= energy * (1.0 + 1e-6)
+    assert world.total_energy <= energy * (1.0 + 2e-5)
     np.testing.assert_allclose(skeleton.com_velocity()[:2], 0.0, atol=1e-12)
 
 

@@ -144,6 +144,7 @@ def assemble(t, d, c, pr, src):
     begin_description(t, d, src)
     make_responses(t, d, responses)
     block, row, pool = 0, 0, 0
+    src.num_impacts = 0
     for k in range(c.num_contacts):
         size = add_contact(t, d, c, pr, src, s, responses, k, block, row, pool)
         if size > 0:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 
 from kido.constraints.applied_forces import applied_forces
+from kido.constraints.impact_time import leave_out, may_be_timed, note_impact
 from kido.constraints.row_origins import SHALLOW_SOFTNESS, SOFT_SPEED, biases
 from kido.constraints.springs import resolved_share, set_spring_row
 from kido.constraints.surfaces import ERP_CFM, SPRING_DAMPER, SPRING_DAMPER_AT_END, TIME_CONSTANT, surface_motion
@@ -150,7 +151,7 @@ def normal_velocity(t, d, pr, src, block, u):
 
 
 @kernel
-def set_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b):
+def usual_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b):
     """Bias, restitution, softness and position correction of a contact block; `properties`: their row, or -1.
 
     With Newton's law a contact that bounces is to leave with e' times its speed of approach, whatever else happens.
@@ -216,3 +217,15 @@ def set_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b):
         # A heavy body would sink as fast as the trace of softness of a light one under it lets it.
         pr.compliance[row] = min(SHALLOW_SOFTNESS * compliance, SOFT_SPEED / (pushed + 1e-300))
     return True
+
+
+@kernel
+def set_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b):
+    """`usual_bias`, and a note of what may bounce at a time of its own (`kido.constraints.impact_time`)."""
+    used = usual_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b)
+    if c.restitution[k] > 0.0 and pr.position_bias[block] != SOFT_BIAS and may_be_timed(c, pr, src, k, block):
+        note_impact(c, pr, src, k, block, a, b, approach_rate(t, d, pr, src, block, a, b))
+        if not used:
+            leave_out(pr, block)
+        return True
+    return used

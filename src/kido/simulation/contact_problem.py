@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from kido.constraints.deferred_rows import make_deferred_rows
+from kido.constraints.impact_time import CENTRE, STRAIGHT
 from kido.constraints.inertia import fill_inertia
 from kido.constraints.row_origins import ROW_ORIGINS
 from kido.constraints.tree_newton import tree_newton_island
@@ -61,6 +62,23 @@ def _deferrable(engine: Stepped, found: np.ndarray) -> np.ndarray:
     fits = (np.diff(t.tree_dof) > 0) & (engine.extra_dofs == 0)
     fits[t.tree_of_body[t.body_of_dof[others]]] = False
     return fits & (engine.responses.container.free[t.tree_body[:-1].clip(max=max(len(t.parent) - 1, 0))] == NOT_FREE)
+
+
+def steady_trees(engine: Stepped) -> np.ndarray:
+    """What impacts at their time may move of each tree: `ROW_ORIGINS.steady`."""
+    t, steady = engine.tree, np.zeros(int(engine.tree.first_dof[-1]), np.int64)
+    free = engine.responses.container.free
+    for first, last in zip(t.tree_body[:-1], t.tree_body[1:], strict=True):
+        begin, end = t.first_dof[first], t.first_dof[last]
+        if begin == end or t.prescribed[begin:end].any():
+            continue
+        kinds = {int(kind) for kind in t.kind[first:last]} - {int(JointKind.WELD)}
+        one = end - begin == 1 and kinds <= {JointKind.REVOLUTE, JointKind.SCREW}
+        if free[first] != NOT_FREE:
+            steady[begin] = CENTRE
+        elif one or kinds <= {JointKind.PRISMATIC, JointKind.TRANSLATIONAL}:
+            steady[begin] = STRAIGHT
+    return steady
 
 
 def _inertia_sizes(engine: Stepped) -> np.ndarray:

@@ -28,6 +28,7 @@ from kido.simulation.contact_problem import (
     new_arrays,
     place_inertias,
     place_responses,
+    steady_trees,
     touched_bodies,
 )
 from kido.simulation.contacts import ContactSet
@@ -168,6 +169,8 @@ class Engine:
                 own = feature.own_struct
                 w.feature_stage[place, k] = stage.address
                 w.feature_struct[place, k] = 0 if own is None else own.address
+        timed = fields["assemble"] is assemble_midpoint_stage and not w.loops.address and not w.soft.address
+        self.row_origins.steady[: len(self.data.q)] = steady_trees(self) if timed else 0
         # For each call of a step, which takes a few microseconds.
         self.calls_users = (
             ASK in places

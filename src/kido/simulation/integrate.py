@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kido.constraints.contact import tangents
+from kido.constraints.impact_time import UNSTEADY, add_impulses, add_ways
 from kido.constraints.row_origins import FROM_CONTACT, FROM_FRICTION, FROM_LIMIT, FROM_MIMIC, FROM_SERVO, FROM_SPIN
 from kido.constraints.wrenches import deferred_forces
 from kido.jit import LANES, callback, kernel, view
@@ -115,7 +116,7 @@ def move_and_balance(t, d, w, pr, tree_index, h, swept):
     """`move_tree`, with velocity products and momentum as `kido.simulation.balance` has them."""
     first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
     most, change = speeds(w, pr, t.first_dof[first], t.first_dof[last])
-    if change > 0.0 and h * most > SLOW:
+    if change > 0.0 and h * most > SLOW and w.row_origins.steady[t.first_dof[first]] == UNSTEADY:
         add_products(t, d, w, pr, tree_index, h)
     base = floating_base(t, first, last) if most > 0.0 and w.grounded[tree_index] == 0 else -1
     if base < 0 or not is_loose(t, base):
@@ -242,6 +243,8 @@ def integrate_share(address, begin, end, worker):
 def take_impulses(w):
     """Give contacts, rows and coordinates what the problem's solution says. Returns `correction_energy`."""
     src, h = w.row_origins, w.time_step
+    if src.num_impacts > 0:
+        add_impulses(w.problem, src)
     return_impulses(w.collision, w.problem, src)
     constraint_forces(w.tree, w.data, w.problem, src, w, h)
     return correction_energy(w.tree, w.data, w.problem, src, h, w.collision.sweep_push)
@@ -272,6 +275,8 @@ def integrate_stage(address, unused_1, unused_2, unused_3):
     if w.loops.address == 0:
         note_held(t, pr, w)
         share_out(w.team.address, w.integrate_share.address, address, t.tree_mobile.shape[0], w.share)
+        if w.row_origins.num_impacts > 0:
+            add_ways(t, d, c, pr, w.row_origins)
     else:
         for tree_index in range(t.tree_mobile.shape[0]):
             if t.tree_mobile[tree_index] != 0:

@@ -5,7 +5,7 @@ approached faster than `restitution_speed`, every contact whose compression stop
 (p_cn W_nn) gets the total normal impulse p_n >= (1 + e) p_cn, every other one p_n >= p_cn, and the
 Coulomb problem is solved again under these floors, friction on the total: p_n - floor complements v_n >=
 0. A single ball leaves with e times the speed it came with; an impact travels through touching bodies at
-once (Newton's cradle as a simultaneous impact).
+once, where they are not followed one by one before (`kido.constraints.impact_time`).
 
 With v_0 = J u_free + bias the contacts' work is p . (v_0 + v) / 2. Poisson's law keeps it negative for
 one common e without friction (and did in all of a thousand random impacts with friction and unequal
