@@ -112,7 +112,7 @@ def test_integration_through_many_turns(kind: str) -> None:
         assert np.linalg.norm(R - before) < 1.5 * rate * 10 * h  # no jump between frames
         assert np.linalg.norm(joint.positions[:3]) <= np.pi + 1e-12
         before = R
-    assert worst < 1e-11  # 10,000 steps of rounding
+    assert worst < 3e-11  # 10,000 steps of rounding
     np.testing.assert_allclose(skeleton.velocities[:3], rate * axis, atol=1e-12)
 
 

@@ -101,12 +101,18 @@ def columns(tree, data, regularized, touched, responses):
 
 @entry("i8(i8,i8,i8,i8)")
 def solve(regularized, touched, number, under_laws):
-    """solve_touched, or apply_touched."""
+    """solve_touched, or apply_touched. Returns 1 if it was solved."""
     if under_laws:
-        solve_touched(view(REGULARIZED, regularized), view(TOUCHED, touched), 0, number)
-    else:
-        apply_touched(view(REGULARIZED, regularized), view(TOUCHED, touched), 0, number)
-    return 0
+        return 1 if solve_touched(view(REGULARIZED, regularized), view(TOUCHED, touched), 0, number) else 0
+    apply_touched(view(REGULARIZED, regularized), view(TOUCHED, touched), 0, number)
+    return 1
+
+
+def independence(Omega: np.ndarray, held: np.ndarray) -> float:
+    """Least eigenvalue of the compliance of some columns, each scaled to 1: at most the share left of any of them."""
+    scale = np.sqrt(np.diag(Omega)[held])
+    scale[scale == 0.0] = 1.0
+    return float(np.linalg.eigvalsh(Omega[np.ix_(held, held)] / np.outer(scale, scale)).min(initial=1.0))
 
 
 def chain_of(arrays: Arrays, chosen: list[int]) -> tuple[Struct, int]:
@@ -211,11 +217,19 @@ def test_laws_among_few_are_those_of_the_tree(skeleton: kido.Skeleton, seed: int
         at = number - len(dofs) + j
         y.joint_gain[k], y.joint_pull[k] = rng.random() * (j % 2), rng.normal()
         G[at, at], z[at] = y.joint_gain[k], y.joint_pull[k]
+    held = np.zeros(number, bool)
+    for here in (slice(0, 3), slice(3, 9))[: len(chosen)] + tuple(
+        slice(k, k + 1) for k in range(number - len(dofs), number)
+    ):
+        held[here] = G[here, here].any()
+    least = independence(Omega, np.flatnonzero(held))
     for under_laws, expected in ((0, Omega @ z), (1, C @ np.linalg.solve(M + C.T @ G @ C, C.T @ z))):
-        solve(y.address, x.address, number, under_laws)
+        if not solve(y.address, x.address, number, under_laws):
+            assert least < 1e-8  # columns that depend on others: sweeps along the tree solve these
+            continue
         found = np.concatenate([y.V[chosen[0], 3:], *(y.V[body] for body in chosen[1:]), *(y.s[[k]] for k in dofs)])
         size = np.abs(Omega).max() * np.abs(z).max() * number * (1.0 + np.abs(Omega @ G).max())
-        assert np.abs(found - expected).max() <= 1e-8 * size
+        assert np.abs(found - expected).max() <= (1e-8 + 1e-15 / max(least, 1e-9)) * size
 
 
 def test_too_many_have_no_equations_of_their_own() -> None:

@@ -142,7 +142,7 @@ FILES = [
     ("kido.load()", Args, "argument 'path' is missing"),
     ("kido.models.path('arm8')", NameLookupError, "arm7"),
     ("kido.save(robot, folder / 'arm.stl')", KidoError, "stl"),
-    ("kido.save('arm', folder / 'arm.urdf')", KidoError, "expected a Skeleton or a World"),
+    ("kido.save('arm', folder / 'arm.urdf')", KidoError, "expected a Skeleton, a World"),
     ("kido.save(robot)", Args, "argument 'path' is missing"),
     ("kido.save(robot, folder / 'arm.urdf', mesh='copy')", Args, "did you mean meshes"),
     ("kido.save(robot, folder / 'none' / 'arm.urdf')", KidoError, "none"),

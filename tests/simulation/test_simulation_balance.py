@@ -80,7 +80,10 @@ def test_balls_that_collide_keep_their_momentum(seed, friction, restitution):
 
 @pytest.mark.parametrize("restitution", [0.0, 0.7])
 def test_momentum_changes_by_gravity_and_contact_forces(restitution):
-    """m dv = h (m g + sum F) and its moment about the origin at mid-step, each step, to rounding."""
+    """m dv = h (m g + sum F) and its moment about the origin at mid-step, each step, to rounding.
+
+    Impacts are at their times: beside the points of mid-step, by at most the way of half a step.
+    """
     world, bodies = pile(5, "s", 0.6, restitution)
     h, mass = world.time_step, sum(s.mass for s in bodies)
     own = {id(s.bodies[0]) for s in bodies}
@@ -91,15 +94,17 @@ def test_momentum_changes_by_gravity_and_contact_forces(restitution):
         world.step()
         change = momentum(bodies) - before
         force = np.array([0, 0, -mass * G])
-        moment = np.cross(arm, [0, 0, -G])
+        moment, beside = np.cross(arm, [0, 0, -G]), 0.0
+        way = 0.5 * h * max(np.linalg.norm(scenes.velocity(s)) for s in bodies) if restitution else 0.0
         for contact in world.contacts:
             outer = (id(contact.body_b) in own) - (id(contact.body_a) in own)
             force = force + outer * np.asarray(contact.force)
             moment = moment + outer * np.cross(contact.point, contact.force)
+            beside += way * np.linalg.norm(contact.force)
             touched += outer != 0
         np.testing.assert_allclose(change[:3], h * force, rtol=0, atol=1e-12 * mass)
         if world.report.max_penetration < 1e-6:
-            np.testing.assert_allclose(change[3:], h * moment, rtol=0, atol=1e-5 * h * mass * G)
+            np.testing.assert_allclose(change[3:], h * moment, rtol=0, atol=h * (1e-5 * mass * G + beside))
     assert touched > 5
 
 
@@ -128,10 +133,8 @@ def test_a_pile_gains_no_energy(seed, kinds, friction, restitution):
 
 @pytest.mark.parametrize("shape", [kido.Capsule(0.05, 0.2), kido.Box((0.1, 0.15, 0.2))], ids=["capsule", "box"])
 def test_a_tumbling_body_that_bounces_keeps_its_energy(shape):
-    """Frictionless, e = 1, 3 s of impacts: no rise beyond velocity products (5e-5), and the
-    loss is of second order in h (it was of the first, and a gain as well, while rebounds made up for gyroscopic
-    accelerations)."""
-    lost = []
+    """Frictionless, e = 1, 3 s of impacts at their times: what energy rises by in between is of second order in h (1e-4
+    at 2 ms; velocity products and turned lever arms), and at the end less is left of it."""
     for h in (2e-3, 1e-3):
         body = scenes.free(
             shape, 1.0, (0, 0, 0.4), rotation=(0.4, 0.7, 0.2), velocity=(0.5, 0.3, 0), angular_velocity=(3, 2, 4),
@@ -139,10 +142,8 @@ def test_a_tumbling_body_that_bounces_keeps_its_energy(shape):
         )  # fmt: skip
         world = scenes.world(body, friction=0.0, time_step=h)
         start = world.total_energy
-        assert largest_rise(world, round(3.0 / h)) < 5e-5 * start
-        lost.append(start - world.total_energy)
-    assert 0 <= lost[1] < 1e-4 * start
-    assert lost[0] < 6 * lost[1] + 1e-5 * start
+        assert largest_rise(world, round(3.0 / h)) < 1e-4 * (h / 2e-3) ** 2 * start
+        assert abs(world.total_energy - start) < 2e-5 * start
 
 
 @pytest.mark.parametrize("e", [0.5, 1.0])
