@@ -84,6 +84,7 @@ class Watch:
     def __init__(self, folder: Path) -> None:
         cache = os.environ.get("KIDO_CACHE_DIR") or Path.home() / ".cache" / "kido"
         known = [folder, sys.prefix, sys.base_prefix, Path(__file__).parents[1], Path(os.__file__).parent, cache]
+        known += [sys.pycache_prefix] if sys.pycache_prefix else []
         self._known = (*(os.path.realpath(path) for path in known), "/proc/cpuinfo", "/dev/null")
         self.seen: list[str] = []
         self.active = False
