@@ -51,7 +51,7 @@ class Slider:
 class Demo(FixedAttributes):
     """An application: what `kido demo` opens in the live viewer, exports as a page, or runs without either.
 
-    Everything is declared once, by decorators, for all of these and for tests alike:
+    Everything is declared once, by decorators, for all of these and for tests alike::
 
         demo = Demo(world)
 
