@@ -24,7 +24,7 @@ import math
 from kido.constraints.row_origins import biases
 from kido.jit import inlined, kernel
 from kido.joints.frames import rotation_of
-from kido.kernels.free_lanes import COM_AT, INVERSE_MASS_AT, offset_velocity
+from kido.kernels.free_lanes import INVERSE_MASS_AT, centre_of_mass, offset_velocity
 from kido.solvers.rows import coupling, first_velocity, product, segment, velocity1
 
 # What dq of a tree is, in `steady` at its first coordinate.
@@ -41,8 +41,7 @@ NEVER = 1e300
 @kernel
 def centre_velocity(d, src, body, k, u):
     """Velocity of the centre of mass of a single free body with first coordinate k."""
-    number = src.responses.number
-    c = number[body, COM_AT], number[body, COM_AT + 1], number[body, COM_AT + 2]
+    c = centre_of_mass(src.responses.number, body)
     x, y, z = offset_velocity(rotation_of(d, body), (u[k], u[k + 1], u[k + 2]), c)
     return u[k + 3] + x, u[k + 4] + y, u[k + 5] + z
 

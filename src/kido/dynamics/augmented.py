@@ -29,7 +29,7 @@ from kido.dynamics.solver import DynamicsSolver
 from kido.errors import ModelError
 from kido.integrators.schema import FAILED
 from kido.jit import Struct, callback, floats, integers, kernel, view
-from kido.kernels.articulated import add_reaction, at_parent
+from kido.kernels.articulated import add_reaction, add_to_parent
 from kido.kernels.forward_dynamics import acceleration_scatter, articulated_inertias, bias_gather
 from kido.kernels.impulse import generalized_row
 from kido.kernels.inertia import body_inertia
@@ -81,13 +81,7 @@ def carry_up(t, d, lp, y, o, s):
             w0, w1, w2, f0, f1, f2 = add_reaction(d, k, -own, w0, w1, w2, f0, f1, f2)
         parent = t.parent[i]
         if parent >= 0:
-            w0, w1, w2, f0, f1, f2 = at_parent(d, i, w0, w1, w2, f0, f1, f2)
-            W[parent, 0] += w0
-            W[parent, 1] += w1
-            W[parent, 2] += w2
-            W[parent, 3] += f0
-            W[parent, 4] += f1
-            W[parent, 5] += f2
+            add_to_parent(d, W, i, parent, w0, w1, w2, f0, f1, f2)
 
 
 @kernel

@@ -56,15 +56,15 @@ def at_parent(d, i, z0, z1, z2, z3, z4, z5):
 
 
 @inlined
-def add_to_parent(d, i, parent, z0, z1, z2, z3, z4, z5):
-    """z(parent) += phi(parent, i) z."""
+def add_to_parent(d, Z, i, parent, z0, z1, z2, z3, z4, z5):
+    """Z(parent) += phi(parent, i) z."""
     z0, z1, z2, z3, z4, z5 = at_parent(d, i, z0, z1, z2, z3, z4, z5)
-    d.z[parent, 0] += z0
-    d.z[parent, 1] += z1
-    d.z[parent, 2] += z2
-    d.z[parent, 3] += z3
-    d.z[parent, 4] += z4
-    d.z[parent, 5] += z5
+    Z[parent, 0] += z0
+    Z[parent, 1] += z1
+    Z[parent, 2] += z2
+    Z[parent, 3] += z3
+    Z[parent, 4] += z4
+    Z[parent, 5] += z5
 
 
 @inlined
@@ -103,7 +103,7 @@ def gather_shares(t, d, first, last, impulses, offset):
         for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
             d.e[k], z0, z1, z2, z3, z4, z5 = take_share(d, k, impulses[offset + k], z0, z1, z2, z3, z4, z5)
         if t.parent[i] >= first:
-            add_to_parent(d, i, t.parent[i], z0, z1, z2, z3, z4, z5)
+            add_to_parent(d, d.z, i, t.parent[i], z0, z1, z2, z3, z4, z5)
 
 
 @kernel

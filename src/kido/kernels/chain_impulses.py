@@ -14,7 +14,7 @@ Needs transforms and U, Dinv, H, l of `articulated_inertias`. Theory reference, 
 from __future__ import annotations
 
 from kido.jit import kernel
-from kido.kernels.articulated import add_column, at_parent, give_way, parent_motion, take_share
+from kido.kernels.articulated import add_column, add_to_parent, at_parent, give_way, parent_motion, take_share
 from kido.kernels.inertia import apply_inertia
 from kido.kernels.inverse_dynamics import column_dot
 from kido.kernels.operational_space import compliance_before, release, write_compliance
@@ -76,13 +76,7 @@ def apply_chain(t, d, y, first, last, number):
             y.e[k], z0, z1, z2, z3, z4, z5 = take_share(d, k, y.joint_pull[k], z0, z1, z2, z3, z4, z5)
         p = t.parent[i]
         if p >= first:
-            z0, z1, z2, z3, z4, z5 = at_parent(d, i, z0, z1, z2, z3, z4, z5)
-            z[p, 0] += z0
-            z[p, 1] += z1
-            z[p, 2] += z2
-            z[p, 3] += z3
-            z[p, 4] += z4
-            z[p, 5] += z5
+            add_to_parent(d, z, i, p, z0, z1, z2, z3, z4, z5)
     for i in range(first, last):
         b0, b1, b2, b3, b4, b5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         if t.parent[i] >= first:
@@ -106,13 +100,7 @@ def add_chain_forces(t, d, y, first, number, force):
             force[k] += y.joint_pull[k] + column_dot(d, k, z0, z1, z2, z3, z4, z5)
         p = t.parent[i]
         if p >= first:
-            z0, z1, z2, z3, z4, z5 = at_parent(d, i, z0, z1, z2, z3, z4, z5)
-            F[p, 0] += z0
-            F[p, 1] += z1
-            F[p, 2] += z2
-            F[p, 3] += z3
-            F[p, 4] += z4
-            F[p, 5] += z5
+            add_to_parent(d, F, i, p, z0, z1, z2, z3, z4, z5)
 
 
 @kernel

@@ -119,7 +119,7 @@ def joint_bias(t, d, first, i, share, tau):
         d.e[k], z0, z1, z2, z3, z4, z5 = take_share(d, k, tau[k], z0, z1, z2, z3, z4, z5)
     parent = t.parent[i]
     if parent >= first:
-        add_to_parent(d, i, parent, z0, z1, z2, z3, z4, z5)
+        add_to_parent(d, d.z, i, parent, z0, z1, z2, z3, z4, z5)
 
 
 @kernel

@@ -142,6 +142,32 @@ def energy_kept(inertia, w, new, turn):
 
 
 @inlined
+def centre_of_mass(number, body):
+    """From the body's origin, in body axes."""
+    return number[body, COM_AT], number[body, COM_AT + 1], number[body, COM_AT + 2]
+
+
+@inlined
+def _six(number, body, k):
+    return (
+        number[body, k], number[body, k + 1], number[body, k + 2],
+        number[body, k + 3], number[body, k + 4], number[body, k + 5],
+    )  # fmt: skip
+
+
+@inlined
+def inertia_about_centre(number, body):
+    """In body axes, (xx, xy, xz, yy, yz, zz)."""
+    return _six(number, body, INERTIA_AT)
+
+
+@inlined
+def inverse_about_centre(number, body):
+    """Of that inertia."""
+    return _six(number, body, INVERSE_AT)
+
+
+@inlined
 def _chosen(m, a, b):
     """The vector a where m > 0, else b."""
     return where_positive(m, a[0], b[0]), where_positive(m, a[1], b[1]), where_positive(m, a[2], b[2])
@@ -280,13 +306,9 @@ def free_row(number, centred, body, R, r0, r1, r2, f0, f1, f2, J, Y, at):
     n0, n1, n2 = rotate_inverse(R, f0, f1, f2)
     J[at], J[at + 1], J[at + 2] = cross(r0, r1, r2, n0, n1, n2)
     J[at + 3], J[at + 4], J[at + 5] = f0, f1, f2
-    c0, c1, c2 = number[body, COM_AT], number[body, COM_AT + 1], number[body, COM_AT + 2]
+    c0, c1, c2 = centre_of_mass(number, body)
     x, y, z = cross(r0 - c0, r1 - c1, r2 - c2, n0, n1, n2)
-    inverse = (
-        number[body, INVERSE_AT], number[body, INVERSE_AT + 1], number[body, INVERSE_AT + 2],
-        number[body, INVERSE_AT + 3], number[body, INVERSE_AT + 4], number[body, INVERSE_AT + 5],
-    )  # fmt: skip
-    x, y, z = multiply_symmetric(inverse, x, y, z)
+    x, y, z = multiply_symmetric(inverse_about_centre(number, body), x, y, z)
     Y[at], Y[at + 1], Y[at + 2] = x, y, z
     s = number[body, INVERSE_MASS_AT]
     if centred:

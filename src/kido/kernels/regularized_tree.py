@@ -19,7 +19,7 @@ Permenter and Han 2022 for contact as a regularized law in Newton's method; the 
 from __future__ import annotations
 
 from kido.jit import Struct, floats, inlined, integers, kernel
-from kido.kernels.articulated import add_column, at_parent, parent_motion, yielding_inertia
+from kido.kernels.articulated import add_column, add_to_parent, parent_motion, yielding_inertia
 from kido.kernels.inertia import add_shifted, inertia_of, read_inertia, write_rigid
 from kido.kernels.inverse_dynamics import column_dot
 
@@ -197,13 +197,7 @@ def hand_held_down(d, y, i, p):
         Q[p, a + 3] += f0
         Q[p, a + 4] += f1
         Q[p, a + 5] += f2
-    z0, z1, z2, z3, z4, z5 = at_parent(d, i, z[i, 0], z[i, 1], z[i, 2], z[i, 3], z[i, 4], z[i, 5])
-    z[p, 0] += z0
-    z[p, 1] += z1
-    z[p, 2] += z2
-    z[p, 3] += z3
-    z[p, 4] += z4
-    z[p, 5] += z5
+    add_to_parent(d, z, i, p, z[i, 0], z[i, 1], z[i, 2], z[i, 3], z[i, 4], z[i, 5])
 
 
 @inlined

@@ -232,28 +232,31 @@ def push(t, d, w, first, last, offset, c):
 
 
 @inlined
-def push_two(t, d, w, first, last, offset, c):
-    """`push` for columns c and c + 1: what one waits for is done for the other."""
-    for i in range(first, last):
-        parent = t.parent[i]
-        zero = 0.0 * w.wrench[0, 0]
-        a = zero, zero, zero, zero, zero, zero
-        b = zero, zero, zero, zero, zero, zero
-        if parent >= first:
-            a = parent_velocity(d, w, i, parent - first, c)
-            b = parent_velocity(d, w, i, parent - first, c + 1)
-        for k in range(t.first_dof[i], t.first_dof[i + 1]):
-            a = joint_velocity(d, w, k, k - offset, c, a)
-            b = joint_velocity(d, w, k, k - offset, c + 1, b)
-        put_velocity(w, i - first, c, a)
-        put_velocity(w, i - first, c + 1, b)
+def push_body(t, d, w, i, first, offset, c):
+    """Velocities of body i and its coordinates by their shares e, columns c and c + 1.
+
+    What one column waits for is done for the other.
+    """
+    parent = t.parent[i]
+    zero = 0.0 * w.wrench[0, 0]
+    a = zero, zero, zero, zero, zero, zero
+    b = zero, zero, zero, zero, zero, zero
+    if parent >= first:
+        a = parent_velocity(d, w, i, parent - first, c)
+        b = parent_velocity(d, w, i, parent - first, c + 1)
+    for k in range(t.first_dof[i], t.first_dof[i + 1]):
+        a = joint_velocity(d, w, k, k - offset, c, a)
+        b = joint_velocity(d, w, k, k - offset, c + 1, b)
+    put_velocity(w, i - first, c, a)
+    put_velocity(w, i - first, c + 1, b)
 
 
 @kernel
 def push_all(t, d, w, first, last, offset, columns):
     """`push` for some columns."""
     for c in range(0, columns - 1, 2):
-        push_two(t, d, w, first, last, offset, c)
+        for i in range(first, last):
+            push_body(t, d, w, i, first, offset, c)
     if columns % 2 != 0:
         push(t, d, w, first, last, offset, columns - 1)
 

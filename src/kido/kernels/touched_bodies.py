@@ -14,13 +14,7 @@ from __future__ import annotations
 from kido.jit import LANES, Struct, floats, inlined, integers, kernel
 from kido.kernels.articulated import add_reaction, at_parent
 from kido.kernels.inverse_dynamics import column_dot
-from kido.kernels.responses import (
-    BODIES_TOGETHER,
-    WRENCH_COLUMNS,
-    joint_velocity,
-    parent_velocity,
-    put_velocity,
-)
+from kido.kernels.responses import BODIES_TOGETHER, WRENCH_COLUMNS, push_body
 from kido.math.so3 import cross
 
 MOST = 24  # columns of a tree, beyond which sweeps take less time
@@ -160,21 +154,9 @@ def gather_dof(t, d, numbers, k, n, first, offset):
 @kernel
 def scatter_chain(t, d, y, w, first, number, offset):
     """Velocities of the chain by the shares e, of all columns that are made together."""
-    for c in range(0, LANE_COLUMNS, 2):  # what one waits for is done for the other
+    for c in range(0, LANE_COLUMNS, 2):
         for n in range(first, first + number):
-            i = y.chain[n]
-            parent = t.parent[i]
-            zero = 0.0 * w.wrench[0, 0]
-            a = zero, zero, zero, zero, zero, zero
-            b = zero, zero, zero, zero, zero, zero
-            if parent >= first:
-                a = parent_velocity(d, w, i, parent - first, c)
-                b = parent_velocity(d, w, i, parent - first, c + 1)
-            for k in range(t.first_dof[i], t.first_dof[i + 1]):
-                a = joint_velocity(d, w, k, k - offset, c, a)
-                b = joint_velocity(d, w, k, k - offset, c + 1, b)
-            put_velocity(w, i - first, c, a)
-            put_velocity(w, i - first, c + 1, b)
+            push_body(t, d, w, y.chain[n], first, offset, c)
 
 
 @kernel

@@ -6,32 +6,19 @@ accelerations at mid-step. Here its place and its u_free become those of its cen
 
 from __future__ import annotations
 
-from kido.jit import inlined, kernel
+from kido.jit import kernel
 from kido.joints.frames import rotation_of
 from kido.kernels.free_lanes import (
-    COM_AT,
-    INERTIA_AT,
-    INVERSE_AT,
     carried_spin,
+    centre_of_mass,
     energy_kept,
     excess_turn,
+    inertia_about_centre,
+    inverse_about_centre,
     offset_velocity,
     spin_up,
 )
 from kido.math.so3 import advance_rotation_vector, cross, rotate, rotate_inverse, rotation_vector_to_matrix
-
-
-@inlined
-def _centre(number, body):
-    return number[body, COM_AT], number[body, COM_AT + 1], number[body, COM_AT + 2]
-
-
-@inlined
-def _six(number, body, k):
-    return (
-        number[body, k], number[body, k + 1], number[body, k + 2],
-        number[body, k + 3], number[body, k + 4], number[body, k + 5],
-    )  # fmt: skip
 
 
 @kernel
@@ -44,7 +31,7 @@ def turned(q, k, w, time):
 @kernel
 def place_at_middle(d, start_u, number, body, k, h):
     """Origin at mid-step from the centre of mass there; positions have been moved by h/2 start_u."""
-    c = _centre(number, body)
+    c = centre_of_mass(number, body)
     w = start_u[k], start_u[k + 1], start_u[k + 2]
     start = turned(d.q, k, w, -0.5 * h)
     R = rotation_vector_to_matrix(d.q[k], d.q[k + 1], d.q[k + 2])
@@ -61,7 +48,7 @@ def keep_energy(d, u_free, start_u, number, body, k, h):
     d.V has the velocities at mid-step that accelerations were made with.
     """
     w = start_u[k], start_u[k + 1], start_u[k + 2]
-    inertia, inverse = _six(number, body, INERTIA_AT), _six(number, body, INVERSE_AT)
+    inertia, inverse = inertia_about_centre(number, body), inverse_about_centre(number, body)
     mid = rotate_inverse(rotation_of(d, body), d.V[body, 0], d.V[body, 1], d.V[body, 2])
     a = spin_up(inertia, inverse, mid)
     new = w[0] + h * a[0], w[1] + h * a[1], w[2] + h * a[2]
@@ -77,8 +64,8 @@ def keep_momentum(d, u_free, start_u, number, body, k, h):
 
     d.V and d.udot are velocities and accelerations at mid-step.
     """
-    c = _centre(number, body)
-    inertia, inverse = _six(number, body, INERTIA_AT), _six(number, body, INVERSE_AT)
+    c = centre_of_mass(number, body)
+    inertia, inverse = inertia_about_centre(number, body), inverse_about_centre(number, body)
     R = rotation_of(d, body)
     w = start_u[k], start_u[k + 1], start_u[k + 2]
     start = turned(d.q, k, w, -0.5 * h)

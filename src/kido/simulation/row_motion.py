@@ -34,7 +34,14 @@ from kido.constraints.row_origins import FROM_CONTACT
 from kido.jit import callback, inlined, kernel, view
 from kido.joints.frames import rotation_of
 from kido.kernels.articulated import parent_motion
-from kido.kernels.free_lanes import COM_AT, INERTIA_AT, INVERSE_AT, NOT_FREE, excess_turn, spin_up
+from kido.kernels.free_lanes import (
+    NOT_FREE,
+    centre_of_mass,
+    excess_turn,
+    inertia_about_centre,
+    inverse_about_centre,
+    spin_up,
+)
 from kido.kernels.kinematics import velocities
 from kido.math.so3 import cross, rotate
 from kido.simulation.balance import SLOW
@@ -120,17 +127,10 @@ def free_motion(d, w, body, k, h):
     spin = u[k], u[k + 1], u[k + 2]
     a = 0.0, 0.0, 0.0
     if not excess_turn(spin, h) > 0.0:
-        inertia = (
-            number[body, INERTIA_AT], number[body, INERTIA_AT + 1], number[body, INERTIA_AT + 2],
-            number[body, INERTIA_AT + 3], number[body, INERTIA_AT + 4], number[body, INERTIA_AT + 5],
-        )  # fmt: skip
-        inverse = (
-            number[body, INVERSE_AT], number[body, INVERSE_AT + 1], number[body, INVERSE_AT + 2],
-            number[body, INVERSE_AT + 3], number[body, INVERSE_AT + 4], number[body, INVERSE_AT + 5],
-        )  # fmt: skip
-        a = spin_up(inertia, inverse, spin)
+        a = spin_up(inertia_about_centre(number, body), inverse_about_centre(number, body), spin)
         a = rotate(R, a[0], a[1], a[2])
-    c = rotate(R, number[body, COM_AT], number[body, COM_AT + 1], number[body, COM_AT + 2])
+    c = centre_of_mass(number, body)
+    c = rotate(R, c[0], c[1], c[2])
     s = rotate(R, spin[0], spin[1], spin[2])
     x, y, z = point_acceleration(s, a, (0.0, 0.0, 0.0), c)  # of the centre of mass relative to the origin
     return s, (u[k + 3], u[k + 4], u[k + 5]), a, (-x, -y, -z)
