@@ -26,6 +26,7 @@ import math
 
 from kido.jit import all_positive, kernel, where_positive
 from kido.math.choices import any_positive, both, larger, smaller
+from kido.solvers.history import gather
 from kido.solvers.problem import BOUNDED
 from kido.solvers.rows import INDEX
 
@@ -140,13 +141,9 @@ def follow_bounded(c, k, b, d):
 @kernel
 def keep_iterate(c, island):
     """Remember the impulses and V of an island."""
-    h = c.history
-    k = c.island_row[island] & INDEX
-    for e in range(c.island_start[island], c.island_start[island + 1]):
-        b = c.island_block[e] & INDEX
-        for r in range(1 if c.kind[b] == BOUNDED else 3):
-            h[LAST_V, k], h[LAST_ROW, k] = h[V, k], c.impulse[c.row[b] + r]
-            k += 1
+    gather(c, island, LAST_ROW)
+    for k in range(c.island_row[island] & INDEX, c.island_row[island + 1] & INDEX):
+        c.history[LAST_V, k] = c.history[V, k]
 
 
 @kernel

@@ -18,7 +18,7 @@ from kido.solvers.cone import solve_bounded
 from kido.solvers.history import VELOCITY_ROW, push_row
 from kido.solvers.problem import BOUNDED, CONTACT, PROBLEM, PROBLEM_NOT_FINITE
 from kido.solvers.row_space import form_rows, has_room
-from kido.solvers.rows import INDEX, complete, extra_velocity, num_segments, push1, push_extra, segment, velocity1
+from kido.solvers.rows import INDEX, complete, extra_velocity, num_segments, push_first, segment, velocity1
 
 STOP_TOLERANCE = 1e-4  # change of velocity in a sweep, relative to the largest bias, at which an island is done
 FIRST_SWEEPS = 6  # after which an island of long segments goes on in row velocities, which cost as much to form
@@ -39,15 +39,6 @@ def normal_velocity(c, b):
     if c.more_count[b] != 0:
         v += extra_velocity(c, b, 0, c.u_position)
     return v + c.position_bias[b]
-
-
-@kernel
-def push_position(c, b, p):
-    """Add what a pseudo impulse of a block does to the pseudo velocities."""
-    push1(c.Y, c.at_a[b] & INDEX, c.len_a[b] & INDEX, c.u_position, c.dof_a[b] & INDEX, p)
-    push1(c.Y, c.at_b[b] & INDEX, c.len_b[b] & INDEX, c.u_position, c.dof_b[b] & INDEX, p)
-    if c.more_count[b] != 0:
-        push_extra(c, b, 0, c.u_position, p)
 
 
 @kernel
@@ -74,7 +65,7 @@ def sweep_positions(c, island):
         if takes_part(c, b):
             p = relax_position(c, b, normal_velocity(c, b))
             if p != 0.0:
-                push_position(c, b, p)
+                push_first(c, b, c.u_position, p)
             change = max(change, math.fabs(p) * c.W[b, 0])
     return change
 
@@ -115,7 +106,7 @@ def sweep_rows(c, island, cap, enough):
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e] & INDEX
         if takes_part(c, b) and c.position_impulse[b] != 0.0:
-            push_position(c, b, c.position_impulse[b])
+            push_first(c, b, c.u_position, c.position_impulse[b])
     return done
 
 

@@ -203,12 +203,18 @@ def push_contact(c, b, p0, p1, p2):
 
 
 @kernel
+def push_first(c, b, u, p):
+    """Add the response to an impulse of a block's first row to generalized velocities u."""
+    push1(c.Y, c.at_a[b] & INDEX, c.len_a[b] & INDEX, u, c.dof_a[b] & INDEX, p)
+    push1(c.Y, c.at_b[b] & INDEX, c.len_b[b] & INDEX, u, c.dof_b[b] & INDEX, p)
+    if c.more_count[b] != 0:
+        push_extra(c, b, 0, u, p)
+
+
+@kernel
 def push_bounded(c, b, p):
     """Add the response to a bounded row's impulse to u."""
-    push1(c.Y, c.at_a[b] & INDEX, c.len_a[b] & INDEX, c.u, c.dof_a[b] & INDEX, p)
-    push1(c.Y, c.at_b[b] & INDEX, c.len_b[b] & INDEX, c.u, c.dof_b[b] & INDEX, p)
-    if c.more_count[b] != 0:
-        push_extra(c, b, 0, c.u, p)
+    push_first(c, b, c.u, p)
 
 
 @kernel
