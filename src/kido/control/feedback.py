@@ -1,11 +1,11 @@
 """Feedback on joints, compiled: laws that make forces of the present state, targets and gains.
 
-Each law is a kernel over a FEEDBACK struct, which a world calls in steps and Python calls for present forces.
+Each law is a callback on a FEEDBACK struct, which a world calls in steps and Python calls for present forces.
 """
 
 from __future__ import annotations
 
-from kido.jit import Struct, callback, entry, floats, integer, integers, kernel, number, reference, view
+from kido.jit import Struct, callback, entry, floats, integer, integers, kernel, number, reference, stage, view
 from kido.joints.actuators import ACCELERATION, VELOCITY
 from kido.kernels.actuation import position_error
 from kido.kernels.forward_dynamics import (
@@ -24,6 +24,7 @@ from kido.tree.schema import DATA, TREE
 
 
 class FEEDBACK(Struct):
+    law = stage(doc="(own struct): sets `force`")
     tree = reference(TREE, doc="the skeleton's, with dampings, loads and prescribed coordinates as the law takes them")
     data = reference(DATA, doc="work, with the skeleton's positions; `command` holds target positions")
     plant = reference(DATA, doc="the skeleton's state")
@@ -87,16 +88,19 @@ def move(f, h):
     acceleration_scatter(t, d, 0, n)
 
 
-@kernel
-def pd_law(f):
-    """PD."""
+@callback
+def pd_law(own, unused_1, unused_2, unused_3):
+    """PD. Returns 0."""
+    f = view(FEEDBACK, own)
     for k in range(f.force.shape[0]):
         f.force[k] = proportional(f, k, 0.0) if f.driven[k] != 0 else 0.0
+    return 0
 
 
-@kernel
-def stable_pd_law(f):
-    """Stable PD: position and velocity at the end of the period, by the model's own motion."""
+@callback
+def stable_pd_law(own, unused_1, unused_2, unused_3):
+    """Stable PD: position and velocity at the end of the period, by the model's own motion. Returns 0."""
+    f = view(FEEDBACK, own)
     d = f.data
     passive_forces(f, d.tau)
     prescribed_motion(f)
@@ -107,11 +111,13 @@ def stable_pd_law(f):
     for k in range(f.force.shape[0]):
         if f.driven[k] != 0:
             f.force[k] -= f.period * f.kd[k] * d.udot[k]
+    return 0
 
 
-@kernel
-def computed_torque_law(f):
-    """Forces that give driven coordinates the accelerations asked for, whatever the others do."""
+@callback
+def computed_torque_law(own, unused_1, unused_2, unused_3):
+    """Forces that give driven coordinates the accelerations asked for, whatever the others do. Returns 0."""
+    f = view(FEEDBACK, own)
     t, d = f.tree, f.data
     passive_forces(f, f.force)
     prescribed_motion(f)
@@ -125,11 +131,13 @@ def computed_torque_law(f):
         # Worlds take dampers at the end of a step.
         end = f.period * f.damping[k] * d.udot[k]
         f.force[k] = d.tau[k] - f.force[k] + end if f.driven[k] != 0 else 0.0
+    return 0
 
 
-@kernel
-def gravity_law(f):
-    """Forces that hold the model at rest where it is."""
+@callback
+def gravity_law(own, unused_1, unused_2, unused_3):
+    """Forces that hold the model at rest where it is. Returns 0."""
+    f = view(FEEDBACK, own)
     t, d = f.tree, f.data
     n = t.parent.shape[0]
     transforms(t, d, 0, n)
@@ -140,6 +148,7 @@ def gravity_law(f):
     joint_forces(t, d, 0, n)
     for k in range(f.force.shape[0]):
         f.force[k] = d.tau[k] if f.driven[k] != 0 else 0.0
+    return 0
 
 
 @kernel
@@ -168,67 +177,18 @@ def end_call(f, own, c):
 
 
 @callback
-def pd_stage(world, own, commands, c):
-    """PD in a world. Returns 0."""
+def act_in_world(world, own, commands, c):
+    """The law, at the start of a step of a world. Returns 0."""
     f = view(FEEDBACK, own)
     begin_call(f, world, commands, c)
-    pd_law(f)
+    f.law(f)
     end_call(f, commands, c)
     return 0
 
 
-@callback
-def stable_pd_stage(world, own, commands, c):
-    """Stable PD in a world. Returns 0."""
+@entry("i8(i8)")
+def act_now(own):
+    """The law at the present state. Returns 0."""
     f = view(FEEDBACK, own)
-    begin_call(f, world, commands, c)
-    stable_pd_law(f)
-    end_call(f, commands, c)
-    return 0
-
-
-@callback
-def computed_torque_stage(world, own, commands, c):
-    """Computed torque in a world. Returns 0."""
-    f = view(FEEDBACK, own)
-    begin_call(f, world, commands, c)
-    computed_torque_law(f)
-    end_call(f, commands, c)
-    return 0
-
-
-@callback
-def gravity_stage(world, own, commands, c):
-    """Gravity compensation in a world. Returns 0."""
-    f = view(FEEDBACK, own)
-    gravity_law(f)
-    end_call(f, commands, c)
-    return 0
-
-
-@entry("i8(i8)")
-def pd_forces(own):
-    """PD at the present state. Returns 0."""
-    pd_law(view(FEEDBACK, own))
-    return 0
-
-
-@entry("i8(i8)")
-def stable_pd_forces(own):
-    """Stable PD at the present state. Returns 0."""
-    stable_pd_law(view(FEEDBACK, own))
-    return 0
-
-
-@entry("i8(i8)")
-def computed_torque_forces(own):
-    """Computed torque at the present state. Returns 0."""
-    computed_torque_law(view(FEEDBACK, own))
-    return 0
-
-
-@entry("i8(i8)")
-def gravity_forces(own):
-    """Gravity compensation at the present state. Returns 0."""
-    gravity_law(view(FEEDBACK, own))
+    f.law(f)
     return 0

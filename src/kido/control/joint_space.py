@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -15,7 +14,7 @@ from kido.control.feedback import FEEDBACK
 from kido.control.reference import Reference, spread
 from kido.errors import ModelError
 from kido.jit import Struct
-from kido.math.transform import number_or_nan
+from kido.math.transform import as_positive
 from kido.quantities.soft import refuse_free
 from kido.simulation.controller import Controller
 from kido.skeleton import BodyNode, Inertia, Skeleton
@@ -33,7 +32,6 @@ class JointController(Controller):
         payload: what bodies carry besides, `Inertia` in body axes by body; the model has it, the skeleton need not.
     """
 
-    _stage: ClassVar[Any]
     _law: ClassVar[Any]
     _shared = ("q", "u", "external", "has_external")  # of the skeleton's state, which the law sees
     _ahead = 0
@@ -84,7 +82,7 @@ class JointController(Controller):
         core = FEEDBACK(dofs=n, tree=model, data=data, plant=plant, period=time, ahead=self._ahead, **self._rows(time))
         core.driven[self._dofs] = 1
         core.damping[:] = tree.damping
-        core.loaded = int(self._loads)
+        core.loaded, core.law = int(self._loads), type(self)._law
         self._write(core, time)
         return core
 
@@ -108,7 +106,7 @@ class JointController(Controller):
 
     def compile(self, time: float) -> tuple[Any, Struct] | None:
         self._core = self._make(time)
-        return type(self)._stage, self._core
+        return feedback.act_in_world, self._core
 
     @property
     def calls_python(self) -> bool:
@@ -134,7 +132,7 @@ class JointController(Controller):
         """
         core = self._present(time)
         core.load[:] = 0.0 if loads is None else loads
-        type(self)._law(core.address)
+        feedback.act_now(core.address)
         return core.force.copy()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -249,7 +247,7 @@ class PD(Tracking):
         kd: [N s/m, N m s/rad]
     """
 
-    _stage, _law = feedback.pd_stage, feedback.pd_forces
+    _law = feedback.pd_law
 
 
 class StablePD(Tracking):
@@ -269,7 +267,7 @@ class StablePD(Tracking):
         kd: [N s/m, N m s/rad]
     """
 
-    _stage, _law = feedback.stable_pd_stage, feedback.stable_pd_forces
+    _law = feedback.stable_pd_law
     _ahead, _loads = 1, True
 
     def _damping(self, own: Array) -> Array:
@@ -292,7 +290,7 @@ class ComputedTorque(Tracking):
         kd: [1/s]
     """
 
-    _stage, _law = feedback.computed_torque_stage, feedback.computed_torque_forces
+    _law = feedback.computed_torque_law
     _loads = True
 
     def _prescribed(self) -> NDArray[np.int64]:
@@ -308,7 +306,7 @@ class GravityCompensation(JointController):
         payload: what bodies carry, `Inertia` in body axes by body: J^T (0, 0, m g) of each is part of tau.
     """
 
-    _stage, _law = feedback.gravity_stage, feedback.gravity_forces
+    _law = feedback.gravity_law
     _shared = ("q",)
 
 
@@ -346,7 +344,7 @@ def stable_pd(
         dofs: which coordinates get forces; as of `Controller`.
         loads: generalized forces of contacts and constraints, say `Skeleton.constraint_forces`; none by default.
     """
-    return StablePD(skeleton, target, kp, kd, dofs).forces_at(_seconds(time_step), loads)
+    return StablePD(skeleton, target, kp, kd, dofs).forces_at(as_positive(time_step, "time_step", "s"), loads)
 
 
 @named_arguments
@@ -370,10 +368,3 @@ def gravity_compensation(
 ) -> Array:
     """Forces (skeleton's dofs,) of `GravityCompensation` at the present positions."""
     return GravityCompensation(skeleton, dofs, payload=payload).forces_at(0.0)
-
-
-def _seconds(value: Any) -> float:
-    seconds = number_or_nan(value)
-    if not 0.0 < seconds < math.inf:
-        raise ModelError(f"time_step: expected a positive number [s], got {value!r}")
-    return seconds

@@ -11,12 +11,20 @@ from kido.attributes import named_arguments
 from kido.control.cartesian import Point, PoseReference
 from kido.control.reference import Reference, spread
 from kido.errors import ModelError
-from kido.math.transform import as_numbers
+from kido.math.transform import numbers_or_nan
 from kido.simulation.controller import Controller, driven_dofs
 from kido.skeleton import BodyNode, Skeleton
 
 Array = NDArray[np.float64]
 _SINGULAR = 1e-9  # share of the largest compliance below which a direction is taken for one that nothing moves
+
+
+def held_mass_matrix(skeleton: Skeleton, time: float) -> Array:
+    """M + T Kd + T^2/4 Ks, by which forces held for a time T [s] accelerate; worlds take dampers and springs so."""
+    tree = skeleton.current_state.compiled_tree()
+    M = np.array(skeleton.mass_matrix)
+    M[np.diag_indices_from(M)] += time * (tree.damping + 0.25 * time * tree.stiffness)
+    return M
 
 
 class TaskDynamics:
@@ -28,16 +36,12 @@ class TaskDynamics:
 
     Args:
         loads: generalized forces of contacts and constraints (skeleton's dofs,); none by default.
-        time: for which forces are held [s]; worlds take dampers and springs of joints implicitly, which adds
-            T Kd + T^2/4 Ks to M.
+        time: for which forces are held [s], see `held_mass_matrix`.
     """
 
     def __init__(self, point: Point, dofs: NDArray[np.int64], loads: ArrayLike | None = None, time: float = 0.0):
         s = point.body.skeleton
-        tree = s.current_state.compiled_tree()
-        M = np.array(s.mass_matrix)
-        M[np.diag_indices_from(M)] += time * (tree.damping + 0.25 * time * tree.stiffness)
-        J, inverse = point.jacobian(), np.linalg.inv(M)
+        J, inverse = point.jacobian(), np.linalg.inv(held_mass_matrix(s, time))
         others = np.array(s.spring_forces) + s.damping_forces + s.external_forces
         if loads is not None:
             others = others + np.asarray(loads, float)
@@ -217,8 +221,8 @@ def checked_gains(value: ArrayLike, size: int, what: str) -> Array:
         ModelError: they are something else.
     """
     try:
-        numbers = np.array(np.broadcast_to(as_numbers(value), (size,)))
-    except (TypeError, ValueError):
+        numbers = np.array(np.broadcast_to(numbers_or_nan(value), (size,)))
+    except ValueError:
         numbers = np.full(size, np.nan)
     if not np.isfinite(numbers).all() or (numbers < 0.0).any():
         raise ModelError(f"{what}: expected finite numbers not below 0, one or {size}, got {value!r:.200}")

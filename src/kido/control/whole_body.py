@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.attributes import FixedAttributes
 from kido.control.cartesian import Point, PoseReference
-from kido.control.operational_space import checked_gains
+from kido.control.operational_space import checked_gains, held_mass_matrix
 from kido.control.reference import Reference
 from kido.errors import ModelError, StateError
-from kido.math.transform import as_numbers, as_vector, number_or_nan
+from kido.math.transform import as_positive, as_vector, numbers_or_nan
 from kido.optimization.dense_qp import QuadraticProgram
 from kido.quantities import com_acceleration
 from kido.simulation.controller import Controller, driven_dofs
@@ -169,15 +169,10 @@ class Contact(FixedAttributes):
         if not isinstance(body, BodyNode):
             raise ModelError(f"contact: expected a body, got {body!r}")
         what = f"contact of body {body.name!r}"
-        try:
-            places = np.atleast_2d(as_numbers(points))
-        except (TypeError, ValueError):
-            places = np.zeros((0, 3))
+        places = np.atleast_2d(numbers_or_nan(points))
         if places.ndim != 2 or places.shape[1] != 3 or len(places) in (0, 2) or not np.isfinite(places).all():
             raise ModelError(f"{what}: points: expected one, or three and more, (points, 3), got {points!r:.200}")
-        mu, n = number_or_nan(friction), as_vector(normal, f"{what}: normal")
-        if not 0.0 < mu < np.inf:
-            raise ModelError(f"{what}: friction: expected a positive number, got {friction!r}")
+        mu, n = as_positive(friction, f"{what}: friction"), as_vector(normal, f"{what}: normal")
         if not np.linalg.norm(n) > 0.0:
             raise ModelError(f"{what}: normal: expected a direction, got {normal!r}")
         self.body, self.points, self.friction = body, np.array(places), mu
@@ -186,14 +181,12 @@ class Contact(FixedAttributes):
         t /= np.linalg.norm(t)
         s = np.asarray(np.cross(n, t), np.float64)
         self.edges: Array = np.array([n + mu * t, n - mu * t, n + mu * s, n - mu * s])
-        self.rows = slice(3, 6) if len(places) == 1 else slice(0, 6)
+        self._point = Point(body, places[0], "linear" if len(places) == 1 else "pose", what)
 
     def kept(self, damping: float) -> tuple[Array, Array]:
         """J and b of the equations J a = b by which it stays."""
-        s, place = self.body.skeleton, self.points[0]
-        J = np.array(s.jacobian(self.body, place))[self.rows]
-        rate = (np.array(s.jacobian_classic_derivative(self.body, place)) @ s.velocities)[self.rows]
-        return J, -rate - damping * (J @ s.velocities)
+        J = self._point.jacobian()
+        return J, -self._point.bias() - damping * (J @ self.body.skeleton.velocities)
 
     def generators(self) -> Array:
         """Generalized forces (skeleton's dofs, points * 4) of l = 1 along each edge."""
@@ -244,8 +237,8 @@ class WholeBody(Controller):
             if not isinstance(goal, Goal):
                 raise ModelError(f"controller {self.name!r}: goals: expected a kido.control.Goal, got {goal!r}")
         self.contacts = contacts
-        self._contact_damping = _positive(contact_damping, f"controller {self.name!r}: contact_damping")
-        self._regularization = _positive(regularization, f"controller {self.name!r}: regularization")
+        self._contact_damping = as_positive(contact_damping, f"controller {self.name!r}: contact_damping")
+        self._regularization = as_positive(regularization, f"controller {self.name!r}: regularization")
         self._time = 0.0
         self._accelerations, self._contact_forces = np.zeros(skeleton.num_dofs), np.zeros((0, 3))
         self._within_limits = True
@@ -291,9 +284,7 @@ class WholeBody(Controller):
 
     def compute(self) -> Array:
         s, n = self.skeleton, self.skeleton.num_dofs
-        tree, T = s.current_state.compiled_tree(), self.hold
-        M = np.array(s.mass_matrix)
-        M[np.diag_indices(n)] += T * (tree.damping + 0.25 * T * tree.stiffness)  # as worlds take them
+        M = held_mass_matrix(s, self.hold)
         C = np.array(s.coriolis_and_gravity_forces) - s.spring_forces - s.damping_forces
         G = np.hstack([np.zeros((n, 0)), *(c.generators() for c in self._contacts)])
         m = n + G.shape[1]
@@ -344,10 +335,3 @@ class WholeBody(Controller):
             f"controller {self.name!r}: no accelerations and contact forces satisfy the equations of motion of what "
             f"is not driven, and {len(self._contacts)} contacts ({found.status})"
         )
-
-
-def _positive(value: Any, what: str) -> float:
-    found = number_or_nan(value)
-    if not 0.0 < found < np.inf:
-        raise ModelError(f"{what}: expected a positive number, got {value!r}")
-    return found
