@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError
 from kido.math.lie import log_rotation
-from kido.math.transform import as_numbers
+from kido.math.transform import numbers_or_nan
 from kido.skeleton import BodyNode
 from kido.skeleton.frames.frame import Frame
 
@@ -48,10 +48,7 @@ class PoseReference:
         return np.shape(present) == (3,)
 
     def _pose(self, value: Any) -> Array:
-        try:
-            X = as_numbers(value)
-        except (TypeError, ValueError):
-            X = np.full(0, np.nan)
+        X = numbers_or_nan(value)
         if X.shape == (3,):
             X = np.block([[np.eye(3), np.array(X)[:, None]], [np.zeros((1, 3)), np.eye(1)]])
         good = X.shape == (4, 4) and bool(np.isfinite(X).all())

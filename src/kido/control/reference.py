@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.attributes import FixedAttributes
 from kido.errors import ModelError, StateError
-from kido.math.transform import as_numbers, number_or_nan
+from kido.math.transform import number_or_nan, numbers_or_nan
 from kido.skeleton import Skeleton
 
 Array = NDArray[np.float64]
@@ -37,10 +37,7 @@ class Samples(FixedAttributes):
     """
 
     def __init__(self, positions: ArrayLike, rate: float):
-        try:
-            rows = as_numbers(positions)
-        except (TypeError, ValueError):
-            rows = np.zeros(0)
+        rows = numbers_or_nan(positions)
         if rows.ndim != 2 or len(rows) < 2 or not np.isfinite(rows).all():
             raise StateError(f"samples: expected finite positions (samples, coordinates), got {positions!r:.200}")
         hertz = number_or_nan(rate)
@@ -155,10 +152,7 @@ def spread(
     Raises:
         ModelError: numbers of another shape, not finite, or below the least.
     """
-    try:
-        given = as_numbers(values)
-    except (TypeError, ValueError):
-        given = np.full(0, np.nan)
+    given = numbers_or_nan(values)
     if given.shape not in ((), dofs.shape, (n,)) or not np.isfinite(given).all() or (given < least).any():
         bound = "" if least == -np.inf else f" not below {least:g}"
         raise ModelError(

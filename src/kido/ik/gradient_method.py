@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from kido.arrays import read_only_copy, settable
 from kido.errors import ModelError
 from kido.ik.part import Part
-from kido.math.transform import as_numbers, number_or_nan
+from kido.math.transform import number_or_nan, numbers_or_nan
 
 Array = NDArray[np.float64]
 
@@ -97,10 +97,7 @@ class JacobianMethod(GradientMethod):
         if value is None:
             self._weights = None
             return
-        try:
-            weights = as_numbers(value).reshape(-1)
-        except (TypeError, ValueError):
-            weights = np.array([np.nan])
+        weights = numbers_or_nan(value).reshape(-1)
         if not (np.isfinite(weights).all() and (weights >= 0.0).all()):
             raise ModelError(f"{type(self).__name__}: component_weights: expected numbers not below 0, got {value!r}")
         self._weights = weights

@@ -121,7 +121,7 @@ def respond(t, d, first, last, impulse, y):
             d.e[k] = e
             z0, z1, z2, z3, z4, z5 = add_reaction(d, k, e, z0, z1, z2, z3, z4, z5)
         if t.parent[i] >= first:
-            add_to_parent(d, i, t.parent[i], z0, z1, z2, z3, z4, z5)
+            add_to_parent(d, d.z, i, t.parent[i], z0, z1, z2, z3, z4, z5)
     for k in range(t.first_dof[first], t.first_dof[last]):
         y[k] = 0.0
     velocity_scatter(t, d, first, last, y, 0)

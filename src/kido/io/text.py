@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_left
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -11,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from kido.errors import FileFormatError, shortened
+from kido.math.transform import number_or_nan
 
-__all__ = ["MAX_BYTES", "Place", "Words", "read_bytes", "read_text"]
+__all__ = ["MAX_BYTES", "Place", "Words", "finite_number", "float_or_nan", "read_bytes", "read_text"]
 
 MAX_BYTES = 64 * 1024 * 1024
 WORD = re.compile(r"\S+")
@@ -43,6 +46,26 @@ def read_bytes(path: str | Path, max_bytes: int = MAX_BYTES, name: str | None = 
 def read_text(path: str | Path) -> str:
     """The content of a file as text; bytes that are no UTF-8 become replacement characters."""
     return read_bytes(path).decode("utf-8-sig", errors="replace")
+
+
+def float_or_nan(word: str) -> float:
+    """The number that a word is; NaN where it is none, or has Python's underscores between digits."""
+    return number_or_nan(word) if "_" not in word else math.nan
+
+
+def finite_number(word: str, what: str, error: Callable[[str], FileFormatError]) -> float:
+    """The finite number that a word is, which messages call `what`.
+
+    Args:
+        error: makes the exception of a reason.
+    """
+    try:
+        value = float(word) if "_" not in word else math.nan
+    except ValueError:
+        raise error(f"{what} is '{shortened(word, 60)}'; expected a number") from None
+    if not math.isfinite(value):
+        raise error(f"{what} is '{shortened(word, 60)}'; expected a finite number")
+    return value
 
 
 class Place(NamedTuple):
@@ -145,10 +168,4 @@ class Words:
         return values
 
     def _as_number(self, word: str, what: str) -> float:
-        try:
-            value = float(word) if "_" not in word else np.nan
-        except ValueError:
-            raise self.error(f"{what} is '{shortened(word, 60)}'; expected a number") from None
-        if not np.isfinite(value):
-            raise self.error(f"{what} is '{shortened(word, 60)}'; expected a finite number")
-        return value
+        return finite_number(word, what, self.error)

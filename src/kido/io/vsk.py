@@ -24,6 +24,7 @@ import numpy as np
 from kido.attributes import named_arguments
 from kido.io.bones import bone, inertia_of_shapes, turn, up, warn_of_massless
 from kido.io.fields import direction, located
+from kido.io.text import float_or_nan
 from kido.io.xml import Node, Remarks, is_text, parse
 from kido.skeleton import BallJoint, FreeJoint, Joint, Marker, RevoluteJoint, Skeleton, UniversalJoint, WeldJoint
 
@@ -108,10 +109,7 @@ class _Numbers:
         name = word.removeprefix("-")
         if name in self.parameters:
             return self.parameters[name] * (-1.0 if name != word else 1.0)
-        try:
-            value = float(word) if "_" not in word else np.nan
-        except ValueError:
-            value = np.nan
+        value = float_or_nan(word)
         if not np.isfinite(value):
             raise node.error(
                 f"{key} of {_named(node)}: '{word[:60]}' is neither a finite number nor a parameter's name"

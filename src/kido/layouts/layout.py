@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.attributes import FixedAttributes
 from kido.errors import ModelError, StateError
-from kido.math.transform import as_numbers
+from kido.math.transform import as_numbers, numbers_or_nan
 from kido.skeleton import Skeleton
 
 Array = NDArray[np.float64]
@@ -218,10 +218,7 @@ class StateLayout(FixedAttributes):
         self._num_velocities = num_velocities
 
     def _vector(self, value: ArrayLike, size: int, what: str) -> Array:
-        try:
-            vector = as_numbers(value)
-        except (TypeError, ValueError):
-            vector = np.full(0, np.nan)
+        vector = numbers_or_nan(value)
         if vector.shape != (size,) or not np.isfinite(vector).all():
             raise StateError(
                 f"layout of skeleton {self.skeleton.name!r}: {what}: expected {size} finite numbers, got {value!r}"

@@ -61,6 +61,26 @@ def as_numbers(value: Any) -> NDArray[np.float64]:
     return array.astype(np.float64, casting="same_kind")
 
 
+def numbers_or_nan(value: Any) -> NDArray[np.float64]:
+    """`as_numbers`; one NaN, which every check refuses, for what is none."""
+    try:
+        return as_numbers(value)
+    except (TypeError, ValueError):
+        return np.full(1, np.nan)
+
+
+def as_positive(value: Any, what: str, unit: str = "") -> float:
+    """A finite number above zero.
+
+    Raises:
+        ModelError: anything else.
+    """
+    found = number_or_nan(value)
+    if not 0.0 < found < np.inf:
+        raise ModelError(f"{what}: expected a positive number{unit and f' [{unit}]'}, got {value!r}")
+    return found
+
+
 def as_vector(value: ArrayLike, what: str, size: int = 3) -> NDArray[np.float64]:
     """A finite vector of a given size, as a new array.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from kido.attributes import FixedAttributes
 from kido.errors import ModelError, StateError
 from kido.jit import Struct
 from kido.joints import JointKind
-from kido.math.transform import as_numbers, number_or_nan
+from kido.math.transform import as_positive, numbers_or_nan
 from kido.skeleton import Skeleton
 from kido.skeleton.state.subsets import indices_of
 
@@ -124,10 +123,7 @@ class Controller(FixedAttributes, ABC):
         """
         found = self.compute()
         n, whole = self._skeleton.num_dofs, np.zeros(self._skeleton.num_dofs)
-        try:
-            values = as_numbers(found)
-        except (TypeError, ValueError):
-            values = np.full(0, np.nan)
+        values = numbers_or_nan(found)
         if values.shape not in ((n,), self._dofs.shape) or not np.isfinite(values).all():
             raise StateError(
                 f"controller {self._name!r}: compute: expected {len(self._dofs)} finite forces, or {n}, "
@@ -196,10 +192,7 @@ def _timing(rate: float | None, period: int | None, name: str) -> tuple[float | 
     if rate is not None and period is not None:
         raise ModelError(f"controller {name!r}: expected a rate [Hz] or a period [steps], got both")
     if rate is not None:
-        hertz = number_or_nan(rate)
-        if not 0.0 < hertz < math.inf:
-            raise ModelError(f"controller {name!r}: rate: expected a positive number [Hz], got {rate!r}")
-        return hertz, 1
+        return as_positive(rate, f"controller {name!r}: rate", "Hz"), 1
     steps = 1 if period is None else period
     if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 1:
         raise ModelError(f"controller {name!r}: period: expected a number of steps above 0, got {period!r}")

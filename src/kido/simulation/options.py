@@ -21,7 +21,7 @@ from kido.dynamics.registry import AUTO, SOLVERS
 from kido.errors import ModelError, NameLookupError, StateError
 from kido.integrators import Integrator, MoreauMidpoint
 from kido.jit.team import available_cores
-from kido.math.transform import as_flag, as_vector, number_or_nan
+from kido.math.transform import as_flag, as_positive, as_vector, number_or_nan
 from kido.simulation.contact_surface import ContactSurfaceHandler
 from kido.solvers import DefaultSolver, IslandProblem, Solver, as_solver
 from kido.solvers.problem import DEFAULT_SETTINGS
@@ -103,11 +103,9 @@ class Sleeping:
     time: float = 0.5
 
     def __post_init__(self) -> None:
-        speed, time = number_or_nan(self.speed), number_or_nan(self.time)
-        if not 0.0 <= speed < math.inf:
+        if not 0.0 <= number_or_nan(self.speed) < math.inf:
             raise ModelError(f"sleeping: speed: expected a number not below 0 [m/s], got {self.speed!r}")
-        if not 0.0 < time < math.inf:
-            raise ModelError(f"sleeping: time: expected a positive number [s], got {self.time!r}")
+        as_positive(self.time, "sleeping: time", "s")
 
 
 def checked_sleeping(value: Any, what: str) -> Sleeping | None:
@@ -433,9 +431,7 @@ def checked_time_step(value: Any, name: str) -> float:
     Raises:
         ModelError: it is not positive.
     """
-    number = number_or_nan(value)
-    if not np.isfinite(number) or number <= 0.0:
-        raise ModelError(f"world {name!r}: time step: expected a positive number [s], got {value!r}")
+    number = as_positive(value, f"world {name!r}: time step", "s")
     if number > LONG_STEP:
         warn_user("time step", lambda: long_step_text(name, number), ("kido.simulation", "kido.io"))
     return number

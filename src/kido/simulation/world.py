@@ -19,7 +19,7 @@ from kido.errors import ModelError, NameLookupError, StateError
 from kido.integrators import Integrator
 from kido.integrators.simulate import CHUNK_SECONDS
 from kido.interrupts import deferred_signals
-from kido.math.transform import as_flag, as_vector, number_or_nan, takes
+from kido.math.transform import as_flag, as_positive, as_vector, takes
 from kido.shapes import Plane
 from kido.simulation.collision_filter import CollisionFilter
 from kido.simulation.collision_group import WorldGroup
@@ -435,9 +435,7 @@ class World(WorldOptions, Carrier):
         """
         what = f"world {self.name!r}: push"
         self._check_body(body, "push")
-        seconds = number_or_nan(duration)
-        if not 0.0 < seconds < np.inf:
-            raise ModelError(f"{what}: duration: expected a positive number [s], got {duration!r}")
+        seconds = as_positive(duration, f"{what}: duration", "s")
         f, r = as_vector(force, f"{what}: force"), as_vector(offset, f"{what}: offset")
         if not as_flag(offset_is_local, f"{what}: offset in body axes"):
             X = body.world_transform

@@ -11,7 +11,7 @@ from kido.attributes import named_arguments
 from kido.errors import FileFormatError, KidoError
 from kido.io.fields import located
 from kido.io.motions import asf as skeletons
-from kido.io.text import Place, read_text
+from kido.io.text import Place, float_or_nan, read_text
 from kido.io.xml import vector
 from kido.motions import Motion
 
@@ -89,10 +89,7 @@ def _beside(path: Path) -> Path:
 
 
 def _number(word: str, place: Place) -> float:
-    try:
-        value = float(word) if "_" not in word else np.nan
-    except ValueError:
-        value = np.nan
+    value = float_or_nan(word)
     if not np.isfinite(value):
         raise place.error(f"found '{word[:60]}'; expected a finite number")
     return value

@@ -11,7 +11,7 @@ import numpy as np
 
 from kido.attributes import named_arguments
 from kido.io.fields import located
-from kido.io.text import Place, read_text
+from kido.io.text import Place, finite_number, read_text
 from kido.io.xml import number
 from kido.motions import Motion
 from kido.skeleton import Skeleton
@@ -52,7 +52,7 @@ def read(path: str | Path, *, skeleton: Skeleton | None = None, frame_rate: floa
         place = Place(label, line, f"frame {k}")
         if len(row) != len(names):
             raise place.error(f"frame {k} has {len(row)} numbers; expected {len(names)}, one for each name")
-        values[k] = [_number(cell, name, place) for cell, name in zip(row, names, strict=True)]
+        values[k] = [finite_number(cell, f"'{name}'", place.error) for cell, name in zip(row, names, strict=True)]
     place, start = Place(label, lines[0], "the table"), 0.0
     if TIME in names:
         column = names.index(TIME)
@@ -65,16 +65,6 @@ def read(path: str | Path, *, skeleton: Skeleton | None = None, frame_rate: floa
     with located(place):
         motion = Motion(names, values, frame_rate, start=start)
         return motion if skeleton is None else motion.on(skeleton)
-
-
-def _number(cell: str, name: str, place: Place) -> float:
-    try:
-        value = float(cell) if "_" not in cell else np.nan
-    except ValueError:
-        raise place.error(f"'{name}' is '{cell[:60]}'; expected a number") from None
-    if not np.isfinite(value):
-        raise place.error(f"'{name}' is '{cell[:60]}'; expected a finite number")
-    return value
 
 
 def _rate(times: np.ndarray, lines: list[int], label: str) -> float:

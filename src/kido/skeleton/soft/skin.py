@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kido.arrays import fixed
 from kido.attributes import dataclass
 from kido.errors import ModelError, StateError
-from kido.math.transform import as_numbers, number_or_nan
+from kido.math.transform import number_or_nan, numbers_or_nan
 from kido.reprs import brief
 from kido.shapes import SoftMesh
 from kido.skeleton.host import edits
@@ -217,10 +217,7 @@ class Skin(ShapeNode):
 
 def checked_vectors(skin: Skin, what: str, value: Any) -> Array:
     """Finite vectors, one for each point or one for all, in the form that they were given."""
-    try:
-        array = as_numbers(value)
-    except (TypeError, ValueError):
-        array = np.zeros(0)
+    array = numbers_or_nan(value)
     if array.shape not in ((3,), skin.q.shape) or not np.isfinite(array).all():
         raise StateError(f"skin {skin.name!r}: {what}: expected {skin.num_points} x 3 finite numbers, got {value!r}")
     return array
@@ -250,10 +247,7 @@ def total_of(masses: Array) -> float:
 
 def checked_masses(owner: str, value: Any, n: int) -> Array:
     """One positive mass for each of n points, from their sum or one by one."""
-    try:
-        given = as_numbers(value)
-    except (TypeError, ValueError):
-        given = np.full(1, np.nan)
+    given = numbers_or_nan(value)
     masses = np.full(n, float(given) / n) if given.ndim == 0 else given.copy()
     if masses.shape != (n,) or not np.isfinite(masses).all() or not (masses > 0.0).all():
         raise ModelError(f"{owner}: total_mass: expected a positive mass, or {n} of them [kg], got {value!r}")

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.attributes import FixedAttributes
 from kido.errors import NameLookupError, StateError
-from kido.math.transform import as_numbers
+from kido.math.transform import numbers_or_nan
 from kido.skeleton.state.subsets import Dofs, indices_of
 
 if TYPE_CHECKING:
@@ -45,10 +45,7 @@ class Configuration(FixedAttributes):
         for name, values in parts.items():
             if name not in PARTS:
                 raise StateError(f"configuration: no part {name!r}; valid are {', '.join(PARTS)}")
-            try:
-                array = as_numbers(values)
-            except (TypeError, ValueError):
-                array = np.full(1, np.nan)
+            array = numbers_or_nan(values)
             if array.shape != (len(self.dofs),) or not np.isfinite(array).all():
                 raise StateError(f"configuration: {name}: expected {len(self.dofs)} finite numbers, got {values!r}")
             array.flags.writeable = False

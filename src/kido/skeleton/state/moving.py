@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from kido.errors import ModelError
 from kido.joints import ActuatorType, JointKind
-from kido.math.transform import number_or_nan
+from kido.math.transform import as_positive
 
 if TYPE_CHECKING:
     from kido.skeleton.skeleton import Skeleton
@@ -36,9 +36,7 @@ def move_to(skeleton: Skeleton, positions: ArrayLike, duration: float | None) ->
         if skeleton.host is None:
             raise ModelError(f"{what}: give duration [s], or add the skeleton to a world")
         duration = skeleton.host.time_step
-    seconds = number_or_nan(duration)
-    if not 0.0 < seconds < np.inf:
-        raise ModelError(f"{what}: duration: expected a positive number [s], got {duration!r}")
+    seconds = as_positive(duration, f"{what}: duration", "s")
     goal, now = skeleton.current_state.finite(positions, "move_to"), skeleton.positions.copy()
     moves = skeleton.position_differences(goal, now)
     for joint in skeleton.joints:
