@@ -43,7 +43,7 @@ class AnkleStrategy(StablePD):
         ankle_kp, ankle_kd: ka [N m/m] and kb [N m s/m], one number or one for each of `ankles`, not negative.
         upper: coordinates that take up angular momentum; none by default.
         momentum_gain: kL [N m s/rad], not negative.
-        reach: for d from here on ankles do not lean [m].
+        reach: for d from here on, where it falls, stable PD is all that acts [m].
 
     Raises:
         ModelError: as of `Tracking`; no feet, bodies of another skeleton, and gains of other sizes.
@@ -78,7 +78,10 @@ class AnkleStrategy(StablePD):
                 raise ModelError(f"{what}: feet: expected bodies of skeleton {skeleton.name!r}, got {body!r}")
         self._feet = {body: as_vector(p, f"{what}: point of foot {body.name!r}") for body, p in feet.items()}
         self._ankles, self._upper = self._driven("ankles", ankles), self._driven("upper", upper)
-        self._ankle_kp, self._ankle_kd = self._ankle_gains("ankle_kp", ankle_kp), self._ankle_gains("ankle_kd", ankle_kd)
+        self._ankle_kp, self._ankle_kd = (
+            self._ankle_gains("ankle_kp", ankle_kp),
+            self._ankle_gains("ankle_kd", ankle_kd),
+        )
         self._momentum_gain = self._checked_gain("momentum_gain", momentum_gain)
         self._reach = np.inf if number_or_nan(reach) == np.inf else as_positive(reach, f"{what}: reach", "m")
 

@@ -11,7 +11,7 @@ from kido.kernels.momentum import com_state, momentum_matrix
 from kido.math.so3 import cross, rotate
 from kido.tree.workspace import SUBSET
 
-_LEAST = 1e-12  # share of the trace of A A^T by which its inverse is a pseudo-inverse
+_LEAST = 1e-9  # share of the trace of A A^T by which its inverse is a pseudo-inverse
 
 
 class BALANCE(Struct):
@@ -22,7 +22,7 @@ class BALANCE(Struct):
     ankle_kd = floats("dofs", unit="N s", doc="the same by its velocity")
     upper = floats("dofs", doc="1: the coordinate regulates angular momentum")
     momentum = number("N m s/rad", doc="gain of angular momentum")
-    reach = number("m", doc="farther off than this ankles do nothing")
+    reach = number("m", doc="farther off than this there is nothing but stable PD")
     A = floats(6, "dofs", doc="work: centroidal momentum matrix")
 
 
@@ -53,7 +53,7 @@ def feet_motion(d, b):
 
 
 @kernel
-def add_momentum_forces(d, b, u, force, n0, n1, n2):
+def add_momentum_forces(b, u, force, n0, n1, n2):
     """tau += -k A^T (A A^T)^-1 L, A the rows of horizontal angular momentum, on the upper body's columns."""
     # Any two horizontal axes give the same forces.
     s0, s1, s2 = cut(1.0, 0.0, 0.0, n0, n1, n2) if abs(n0) < 0.8 else cut(0.0, 1.0, 0.0, n0, n1, n2)
@@ -96,15 +96,16 @@ def add_balance_forces(t, d, b, u, force):
     x, y, z, vx, vy, vz = x / mass, y / mass, z / mass, vx / mass, vy / mass, vz / mass
     p0, p1, p2, v0, v1, v2 = feet_motion(d, b)
     d0, d1, d2 = cut(x - p0, y - p1, z - p2, n0, n1, n2)
-    if d0 * d0 + d1 * d1 + d2 * d2 < b.reach * b.reach:
-        a0, a1, a2 = cross(n0, n1, n2, d0, d1, d2)
-        r0, r1, r2 = cross(n0, n1, n2, vx - v0, vy - v1, vz - v2)
-        H = d.H
-        for k in range(force.shape[0]):
-            lean = H[k, 0] * a0 + H[k, 1] * a1 + H[k, 2] * a2
-            rate = H[k, 0] * r0 + H[k, 1] * r1 + H[k, 2] * r2
-            force[k] += b.ankle_kp[k] * lean + b.ankle_kd[k] * rate
+    if d0 * d0 + d1 * d1 + d2 * d2 >= b.reach * b.reach:
+        return
+    a0, a1, a2 = cross(n0, n1, n2, d0, d1, d2)
+    r0, r1, r2 = cross(n0, n1, n2, vx - v0, vy - v1, vz - v2)
+    H = d.H
+    for k in range(force.shape[0]):
+        lean = H[k, 0] * a0 + H[k, 1] * a1 + H[k, 2] * a2
+        rate = H[k, 0] * r0 + H[k, 1] * r1 + H[k, 2] * r2
+        force[k] += b.ankle_kp[k] * lean + b.ankle_kd[k] * rate
     if b.momentum > 0.0:
         gather_composites(t, d, b.bodies)
         momentum_matrix(t, d, x, y, z, b.A)
-        add_momentum_forces(d, b, u, force, n0, n1, n2)
+        add_momentum_forces(b, u, force, n0, n1, n2)

@@ -191,8 +191,9 @@ class Contact(FixedAttributes):
 
     def generators(self) -> Array:
         """Generalized forces (skeleton's dofs, points * 4) of l = 1 along each edge."""
-        s = self.body.skeleton
-        return np.hstack([np.array(s.jacobian(self.body, p))[3:].T @ self.edges.T for p in self.points])
+        J, forces = np.array(self.body.skeleton.jacobian(self.body)), np.tile(self.edges, (len(self.points), 1))
+        arms = np.repeat(self.points @ self.body.world_transform[:3, :3].T, len(self.edges), axis=0)
+        return J[:3].T @ np.cross(arms, forces).T + J[3:].T @ forces.T
 
 
 class WholeBody(Controller):
@@ -319,7 +320,7 @@ class WholeBody(Controller):
         return (whole @ x + C)[self._dofs]
 
     def _kept(self) -> tuple[Array, Array]:
-        """Independent equations J a = b by which all contacts stay: in least squares, where bodies of one foot touch."""
+        """Independent equations J a = b by which contacts stay, in least squares where bodies of a foot depend."""
         if not self._contacts:
             return np.zeros((0, self.skeleton.num_dofs)), np.zeros(0)
         kept = [contact.kept(self._contact_damping) for contact in self._contacts]
