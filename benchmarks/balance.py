@@ -49,7 +49,7 @@ def survives(world: kido.World, person: Person, impulse: np.ndarray) -> bool:
             if not stands:
                 break
         stands = stands and bool(np.linalg.norm(s.com_velocity()) < 0.1)
-    except kido.StateError:  # what lies and is regulated on may diverge
+    except kido.KidoError:  # what lies and is regulated on may diverge
         stands = False
     world.restore(start)
     return stands
@@ -142,7 +142,7 @@ def main() -> None:
             world, person = made(skeleton, law)
             limit, factor = limits(person)
             scale = person.skeleton.mass / MASS
-            kept = [survives(world, person, SECONDS * scale * np.array(f, float)) for _, f in PUSHES.values()]
+            kept = [survives(world, person, SECONDS * scale * f) for _, f in PUSHES.values()]
             print(f"{label}, {LABELS[law]}: tutorial's pushes times {scale:.3g} survived: {kept}", flush=True)
             impulses[law] = np.array([largest(world, person, a, 0.7 * x) for a, x in zip(DIRECTIONS, limit)])
             print("  largest [N s]        ", impulses[law].round(1), flush=True)

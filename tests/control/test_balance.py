@@ -125,7 +125,7 @@ def test_the_tutorials_pushes_are_survived(name: str, key: str) -> None:
     world, person = standing_world()
     world.add_controller(getattr(person, name)())
     world.step(500)
-    s, force = person.skeleton, np.array(PUSHES[key][1]) * person.skeleton.mass / MASS
+    s, force = person.skeleton, PUSHES[key][1] * person.skeleton.mass / MASS
     com, start = np.array(s.com), person.places()
     world.push(person.chest, force, SECONDS, offset=person.chest.inertia.com)
     world.step(round(SECONDS / world.time_step))

@@ -22,7 +22,17 @@ def number(demo: Demo, label: str) -> float:
 
 def test_every_demo_has_a_name_a_program_and_a_description():
     assert {
-        *("atlas_puppet", "biped_stand", "box_stacking", "boxes", "chain", "collisions", "dominoes", "human_puppet"),
+        *(
+            "atlas_puppet",
+            "balance",
+            "biped_stand",
+            "box_stacking",
+            "boxes",
+            "chain",
+            "collisions",
+            "dominoes",
+            "human_puppet",
+        ),
         *("ik", "joint_constraints", "multi_pendulum"),
     } <= set(demos.names())
     for name in demos.names():
@@ -323,6 +333,24 @@ def test_without_the_ankles_it_falls(monkeypatch):
     demo = demos.load("biped_stand")
     demo.run(4.0)
     assert number(demo, "height of the head") < 0.8
+
+
+def test_balance_is_kept_by_either_law_and_lost_by_too_hard_a_push():
+    demo = demos.load("balance")
+    for law, name in (("A", "AnkleStrategy"), ("W", "WholeBody")):
+        demo.press(law)
+        assert demo.read()["balance by"] == name
+        demo.press("1")
+        demo.run(2.0)
+        assert number(demo, "centre of mass off") < 20.0
+        assert number(demo, "feet have moved") < 0.1
+    demo.press("A")
+    demo.slide("Push, times as hard", 6.0)
+    demo.press("1")  # 62 N s: twice of what feet of 0.13 m before the centre of mass bear
+    demo.run(3.0)
+    assert demo.skeletons[0].com[2] < 0.6
+    with pytest.raises(NameLookupError, match="no part of the model 'h_heel_left'"):
+        demos.load("balance", "arm7")
 
 
 def test_harness_holds_the_pelvis_and_its_forces_balance():

@@ -2,9 +2,9 @@
 
 The balance application of RTQL8's tutorial. Joints are held by stable PD that knows the forces of contacts; ankles lean
 on the feet as the centre of mass is off their middle; the upper body takes up angular momentum (`AnkleStrategy`). Key W
-changes to `WholeBody`: goals for the centre of mass, the chest, momentum and posture, under the equations of motion and
-friction, in a quadratic program at 250 Hz; key A changes back. Keys 1 to 4 push for a third of a second, as the
-tutorial's do, in proportion to mass. With `--skeleton fullbody1.skel` the tutorial's person stands there.
+changes to `WholeBody` (goals for centre of mass, chest, momentum and posture, in a quadratic program at 250 Hz), key A
+back. Keys 1 to 4 push for 0.33 s, as the tutorial's do, in proportion to mass. The tutorial's `fullbody1.skel` can be
+given in place of our person.
 """
 
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from kido.demos.demo import Demo, ending
 POSE = {"hip_pitch": -0.25, "knee": 0.6, "ankle_pitch": -0.35, "elbow": -0.3}
 TUTORIALS_POSE = {"thigh_euler_z": 0.2, "knee_euler_z": -0.5, "ankle_euler_z": 0.3, "abdomen_euler_z": -0.1}
 MASS, SECONDS = 47.9, 0.33  # of the tutorial's person [kg], and of its pushes
-PUSHES = {"1": ("forwards", (20, 0, 0)), "2": ("backwards", (-10, 0, 0)), "3": ("to the left", (0, 50, 0)),
-          "4": ("to the right", (0, -50, 0))}  # fmt: skip
+FORCES = (("forwards", 20, 0), ("backwards", -10, 0), ("to the left", 0, 50), ("to the right", 0, -50))  # [N]
+PUSHES = {str(k): (where, np.array([x, y, 0.0])) for k, (where, x, y) in enumerate(FORCES, 1)}
 
 
 @dataclass
 class Person:
-    """A body that stands on z = 0, what it is held by, and gains: `size` times those of the tutorial."""
+    """A body that stands on z = 0, its parts, and gains: `size` times those of the tutorial."""
 
     skeleton: kido.Skeleton
     chest: kido.BodyNode
@@ -63,9 +63,8 @@ class Person:
     def whole_body(self):
         """The same by a program."""
         s, chest = self.skeleton, self.chest
-        com = np.array([*self.middle()[:2], s.com[2]])
         upright = BodyGoal(chest, chest.world_transform, rows="angular", weight=0.1)
-        goals = [ComGoal(com), upright, MomentumGoal(), PostureGoal(s, s.positions)]
+        goals = [ComGoal([*self.middle()[:2], s.com[2]]), upright, MomentumGoal(), PostureGoal(s, s.positions)]
         return WholeBody(s, goals, [Contact(sole, self.corners(sole)) for sole in self.soles], rate=250.0)
 
 
@@ -100,7 +99,7 @@ def tutorials_person(s):
 
 
 def standing_world(skeleton=None):
-    """A world with ground, and the person on it."""
+    """The person on the ground of a world."""
     person = our_person() if skeleton is None else tutorials_person(skeleton)
     height = next(dof for dof in person.skeleton.dofs if dof.name.endswith(("root_z", "trans_y")))
     height.position -= person.places()[:, 2].min()
@@ -115,9 +114,8 @@ def make(skeleton=None):
     by_ankles, by_program = person.ankle_strategy(), person.whole_body()
     feet, law, times = person.places(), world.add_controller(by_ankles), 1.0
     demo = Demo(world, duration=6.0, camera=((3.2, -2.0, 1.3), (0, 0, 0.85)))
-
     for key, (where, force) in PUSHES.items():
-        f = np.array(force) * person.skeleton.mass / MASS
+        f = force * person.skeleton.mass / MASS
 
         @demo.key(key, f"Push {where}, {SECONDS * np.abs(f).max():.3g} N s")
         def push(f=f):
@@ -144,10 +142,9 @@ def make(skeleton=None):
     def momentum(k):
         by_ankles.momentum_gain = k
 
-    def farthest(way):
-        return 1e3 * float(np.linalg.norm(way[..., :2], axis=-1).max())
-
-    demo.number("centre of mass off [mm]")(lambda: farthest(person.skeleton.com - person.middle()))
-    demo.number("feet have moved by [mm]")(lambda: farthest(person.places() - feet))
+    ways = {"centre of mass off [mm]": lambda: person.skeleton.com - person.middle(),
+            "feet have moved by [mm]": lambda: person.places() - feet}  # fmt: skip
+    for label, way in ways.items():
+        demo.number(label)(lambda way=way: 1e3 * float(np.linalg.norm(way()[..., :2], axis=-1).max()))
     demo.number("balance by")(lambda: type(law).__name__)
     return demo
