@@ -24,7 +24,7 @@ def test_setting_and_asking_skeletons_compiles_no_world():
 
 
 def test_the_state_that_was_set_moves_in_the_world():
-    """Velocities, loads and commands that were given before there was an engine act in the first step: v = v0 + F h/m."""
+    """Velocities, loads and commands given before there is an engine act in the first step: v = v0 + F h/m."""
     world = kido.World(gravity=(0, 0, 0), time_step=0.01)
     body = world.add_skeleton(ball("ball"))
     other = body.new_state()
