@@ -87,7 +87,7 @@ def summary(a: Any) -> list[str]:
         ("mass", f"{mass:.4g} kg, weight {weight:.4g} N"),
         ("ground", f"{a.height:.4g} m along {up}; it carries {pressed.min():.4g} to {pressed.max():.4g} N"),
     ]
-    kinds = [kind for joint in a.skeleton.joints for kind in joint.coordinate_kinds]
+    kinds = [joint.coordinate_kind(k) for joint in a.skeleton.joints for k in range(joint.num_dofs)]
     own = [dof.index for dof in a.skeleton.dofs if dof.name not in a.floating]
     for k in sorted(own, key=lambda k: -float(np.abs(a.forces[:, k]).max()))[:LARGEST]:
         frame, unit = int(np.abs(a.forces[:, k]).argmax()), "N" if kinds[k] is CoordinateKind.LENGTH else "N m"

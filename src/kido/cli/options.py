@@ -134,8 +134,8 @@ class Analyze(Reading):
     file: Annotated[Positional[str], arg(metavar="MOTION")]
     """Motion (.bvh, .amc, .dof, .csv) or recording (.h5), which has real contact forces."""
     model: Annotated[str | None, Positional, arg(metavar="MODEL", help_behavior_hint="")] = None
-    """The model that moves, whose coordinates are found by name; .bvh and .amc, whose bodies have no mass, and
-    recordings have their own."""
+    """The model that moves, whose coordinates are found by name. Recordings have their own; so have .bvh and .amc,
+    whose bones are as dense as water."""
     partial: bool = False
     """Leave coordinates of the model that the motion lacks as they are."""
     out: Annotated[str | None, arg(metavar="FILE", help_behavior_hint="")] = None

@@ -12,7 +12,7 @@ import scipy.integrate
 from numpy.typing import ArrayLike, NDArray
 
 from kido.arrays import fixed
-from kido.attributes import dataclass
+from kido.attributes import dataclass, named_arguments
 from kido.batch import Batch
 from kido.errors import NameLookupError, StateError
 from kido.math.transform import as_numbers, number_or_nan
@@ -148,6 +148,7 @@ Analysis.__doc__ = f"{Analysis.__doc__}" + "".join(
 )
 
 
+@named_arguments
 def analyze(
     motion: Motion | Recording,
     *,
@@ -163,14 +164,14 @@ def analyze(
 
     Of a `Motion`, velocities and accelerations are those of its smoothing splines (`Motion.derivatives`). Of a
     `Recording`, frames are the middles of the recorded steps, velocities the means over them and accelerations the
-    differences, which is what forces of worlds act on, and contacts and pushes are the recorded ones; steps that were
-    left out by `every` make the forces of the last stand for all.
+    differences, which is what forces of worlds act on; contacts and external forces are the recorded ones, but for
+    `World.push`, which no frame has. Of steps that `every` left out, the forces of the last stand for all.
 
     Joint forces are tau = M udot + C(q, u) u + g(q) - sum J^T W over known wrenches W: what motors, springs, dampers,
-    friction and limits do together. Up is against gravity. What the outside does follows from d'Alembert's principle; the
-    zero-moment point is p = o + n x M_o / (n . F) of the ground reaction, and the centre of pressure that of known
-    contact wrenches. On one plane they are the same if the motion fits the contacts (Sardain and Bessonnet, IEEE
-    Transactions on Systems, Man, and Cybernetics A 34, 2004).
+    friction and limits do together. Up is against gravity. What the outside does follows from d'Alembert's principle;
+    the zero-moment point is p = o + n x M_o / (n . F) of that, and the centre of pressure of known contact wrenches. On
+    one plane they are the same if the motion fits the contacts (Sardain and Bessonnet, IEEE Transactions on Systems,
+    Man, and Cybernetics A 34, 2004).
 
     Args:
         motion: with a skeleton; or a recording.
@@ -268,15 +269,10 @@ def analyze(
         "contact_wrench": contact, "cop": cop, "residual": moved_to(found.wrench - known, -com),
         "clearance": clearance, "touching": on,
     }  # fmt: skip
-    return Analysis(
-        skeleton=moved,
-        cutoff=cutoff,
-        height=level,
-        floating=loose,
-        bodies=tuple(body.name for body in names),
-        phases=phases_of(on, [body.name for body in names], times),
-        **{name: None if array is None else fixed(np.array(array)) for name, array in arrays.items()},
-    )
+    kept: dict[str, Any] = {name: None if array is None else fixed(np.array(array)) for name, array in arrays.items()}
+    own = [body.name for body in names]
+    kept |= {"skeleton": moved, "cutoff": cutoff, "height": level, "floating": loose, "bodies": tuple(own)}
+    return Analysis(**kept, phases=phases_of(on, own, times))
 
 
 def _candidates(skeleton: Skeleton, names: Iterable[str] | None) -> list[BodyNode]:

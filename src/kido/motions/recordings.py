@@ -48,10 +48,11 @@ def series_of(recording: Recording, name: str | None) -> SkeletonRecording:
     """
     names = recording.skeleton_names
     moving = [own for own in names if name is None and len(names) > 1 and recording.skeleton(own).dof_names]
-    if name is None and len(moving or names) != 1:
+    chosen = [name] if name is not None else moving or list(names)
+    if len(chosen) != 1:
         known = ", ".join(names) or "none"
         raise StateError(f"motion: name is None; expected one of the recording's skeletons: {known}")
-    series = recording.skeleton(name or (moving or names)[0])
+    series = recording.skeleton(chosen[0])
     if not np.isfinite(series.positions).all(axis=1).any():
         raise StateError(f"motion: skeleton '{series.name}' is in no frame of the recording")
     return series

@@ -50,8 +50,8 @@ def read_steps(recording: Recording, name: str | None) -> Steps:
     """
     series, world = series_of(recording, name), recording.display_world()
     skeleton = world.skeleton(series.name)
-    there = np.isfinite(series.positions).all(axis=1)
-    dt = np.diff(recording.times)
+    there: Any = np.isfinite(series.positions).all(axis=1)
+    dt: Any = np.diff(recording.times)
     k = np.flatnonzero(there[1:] & there[:-1] & (dt > 0.0))
     if not len(k):
         raise StateError(f"motion: skeleton '{series.name}' is in no two frames in a row of the recording")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ def shapes_of(body: BodyNode) -> list[ShapeNode]:
 
 def outline(shape: Shape) -> tuple[Array, Array]:
     """Centres (n, 3) and radii (n,) of balls whose hull is the shape [m], or what stands for it."""
+    points: Any
     if isinstance(shape, Sphere):
         return np.zeros((1, 3)), np.array([shape.radius])
     if isinstance(shape, Capsule):
