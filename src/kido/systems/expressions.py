@@ -19,7 +19,7 @@ from kido.joints.graph import Graph
 from kido.joints.trace import KNOWN_FUNCTIONS, Expression
 
 ABS, MINIMUM, MAXIMUM, SIGN, FLOOR, POSITIVE, SELECT, PAIR = range(32, 40)
-_FOLD: dict[int, Callable[..., float]] = {
+_FOLD: dict[int, Callable[..., Any]] = {
     ABS: abs,
     MINIMUM: min,
     MAXIMUM: max,
