@@ -90,7 +90,7 @@ class Pinhole:
         z[np.isinf(z)] = np.nan
         x = (np.arange(self.width) + 0.5 - 0.5 * self.width) / self.focal_length
         y = (np.arange(self.height) + 0.5 - 0.5 * self.height) / self.focal_length
-        points: NDArray[np.float64] = np.stack([x * z, y[:, None] * z, z], axis=-1)
+        points: Any = np.stack([x * z, y[:, None] * z, z], axis=-1)
         return points
 
 
