@@ -11,10 +11,10 @@ they need not be touched in many steps to come.
 What that does not solve, and other islands of at most `newton_rows` rows, is swept until its tolerances or for
 `first_sweeps` sweeps, and goes to the proximal Newton method. Others are swept in row velocities
 (`kido.solvers.row_space`), for FEW_SWEEPS sweeps, and some of Newton's steps in row space (`kido.solvers.newton`) take
-turns with them: they are cheap where rows are few. Then, or without them, an island of at most `small_rows` rows is swept until
-`tolerance` or for `sweeps` sweeps in all. What it has then is enough within `acceptance` times the tolerances;
-otherwise ADMM goes on from there, and the impulses with the smaller certified residual stay. A larger island is swept
-until `tolerance_large` or for `sweeps_large` sweeps, and its residual tells how good it is.
+turns with them: they are cheap where rows are few. Then, or without them, an island of at most `small_rows` rows is
+swept until `tolerance` or for `sweeps` sweeps in all. What it has then is enough within `acceptance` times the
+tolerances; otherwise ADMM goes on from there, and the impulses with the smaller certified residual stay. A larger
+island is swept until `tolerance_large` or for `sweeps_large` sweeps, and its residual tells how good it is.
 
 **A chosen solver** leaves the solution in the impulses and u, says in `island_ended` how it ended and returns its
 iterations. Whatever it says, `measure_island` measures what it left on the exact cone; numbers that are not finite, and
