@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from kido.batch.arguments import Array
+from kido.batch.differences import Differences, scatter_numbers
+from kido.batch.world_image import Image, Store
 from kido.errors import KidoError
 from kido.jit import entry, kernel, view
 from kido.joints.actuators import ACCELERATION, FORCE, MIMIC, POSITION, SERVO, VELOCITY
@@ -16,7 +19,6 @@ from kido.math.so3 import cross
 from kido.simulation import World
 from kido.simulation.motion import make_room, run
 from kido.simulation.step import AT_PREDICT, run_steps
-from kido.simulation.world_state import put_state
 from kido.simulation.world_struct import WORLD
 
 
@@ -61,10 +63,10 @@ def add_contact_wrenches(d, c, h, sensor_of_shape, link, offset, wrenches, sampl
 
 
 @entry("i8(i8,i8[::1],f8[:,:,::1],i8,i8)")
-def set_commands(world, dofs, controls, sample, row):
+def set_commands(world, driven, controls, sample, row):
     """`place_commands` of a world."""
     w = view(WORLD, world)
-    place_commands(w.tree, w.data, dofs, controls, sample, row)
+    place_commands(w.tree, w.data, driven, controls, sample, row)
     return 0
 
 
@@ -88,16 +90,18 @@ def record_state(world, dofs, q, u, sensor_of_shape, link, offset, wrenches, sam
 
 
 @entry(
-    "UniTuple(i8,3)(i8,i8[::1],f8[:,:,::1],f8[:,:,::1],f8[:,:,::1],"
+    "UniTuple(i8,3)(i8,i8[::1],f8[:,:,::1],i8[::1],f8[:,:,::1],f8[:,:,::1],"
     "i8[::1],i8[::1],f8[:,::1],f8[:,:,:,::1],i8,i8,i8,i8,i8,i8)"
 )
 def run_sample(
-    world, dofs, controls, q, u, sensor_of_shape, link, offset, wrenches, sample, done, end, hold, every, go
+    world, driven, controls, dofs, q, u, sensor_of_shape, link, offset, wrenches, sample, done, end, hold, every, go
 ):
     """Steps done+1 .. end of a sample.
 
     Args:
         world: address of the WORLD container that the sample runs in.
+        driven: coordinates that `controls` are for.
+        dofs: coordinates that are recorded.
         hold: steps that a row of controls acts.
         every: steps from one record to the next.
         go: where the first step goes on (`run_steps`).
@@ -109,7 +113,7 @@ def run_sample(
     t = w.tree
     d = w.data
     while done < end:
-        place_commands(t, d, dofs, controls, sample, done // hold)
+        place_commands(t, d, driven, controls, sample, done // hold)
         number = min(hold - done % hold, every - done % every, end - done)
         steps, stage, status = run_steps(world, number, go)
         go = 0
@@ -125,165 +129,172 @@ TOGETHER = 100  # steps that compiled code does before it looks whether the run 
 
 
 class Job:
-    """What a run is to do, what it found, and which sample comes next.
+    """What a run is to do, what it found, and which world comes next.
 
     Args:
-        dofs: coordinates of the forest that states and commands have, (dofs,).
-        positions, velocities: (samples, dofs) or (1, dofs), or None.
-        commands: (samples, rows, dofs), one sample or row for all; or None.
-        samples: their number.
+        store: states of worlds, where they are before and after.
+        worlds: numbers of those to step.
+        differences: properties in which worlds differ, or None.
+        driven: coordinates of the forest that commands are for.
+        commands: (worlds, rows, driven), one world or row for all.
+        dofs: coordinates that are recorded.
         steps: time steps of each.
         hold: time steps that a row of commands acts.
         every: time steps from one record to the next.
         sensors: indices of skeletons and bodies whose contact wrenches are recorded.
+        records: positions and velocities, (worlds, records, dofs), and contact wrenches, (worlds, records, bodies, 6).
     """
 
     def __init__(
         self,
+        store: Store,
+        worlds: Sequence[int],
+        differences: Differences | None,
+        driven: np.ndarray,
+        commands: Array,
         dofs: np.ndarray,
-        positions: Array | None,
-        velocities: Array | None,
-        commands: Array | None,
-        samples: int,
         steps: int,
         hold: int,
         every: int,
         sensors: list[tuple[int, int]],
+        records: tuple[Array, Array, Array],
     ):
-        self.dofs, self.positions, self.velocities = dofs, positions, velocities
-        self.samples, self.total, self.hold, self.every, self.sensors = samples, steps, hold, every, sensors
-        self.commands = commands
-        shape = samples, steps // every, len(dofs)
-        self.q, self.u = np.full(shape, np.nan), np.full(shape, np.nan)
-        self.wrenches = np.full((*shape[:2], len(sensors), 6), np.nan)
-        self.steps = np.zeros(samples, np.int64)
+        self.store, self.worlds, self.differences = store, worlds, differences
+        self.driven, self.commands, self.dofs = driven, commands, dofs
+        self.total, self.hold, self.every, self.sensors, self.records = steps, hold, every, sensors, records
+        self.steps = np.zeros(store.number, np.int64)
         self.errors: dict[int, str] = {}
         self.finished = 0
         self.stopped = False
         self._next = 0
         self._lock = threading.Lock()
 
-    def take(self) -> int:
-        """The next sample; -1: there is none."""
+    def take(self, most: int = 1) -> Sequence[int]:
+        """The next worlds; none where there are no more."""
         with self._lock:
-            sample = self._next
-            if self.stopped or sample >= self.samples:
-                return -1
-            self._next += 1
-            return sample
+            if self.stopped:
+                return ()
+            begin = self._next
+            self._next += most
+            return self.worlds[begin : begin + most]
 
-    def leave(self, sample: int, done: int, error: str | None) -> None:
-        """A sample is finished after some steps, or failed."""
+    def leave(self, world: int, done: int, error: str | None) -> None:
+        """A world is finished after some steps, or failed."""
         with self._lock:
             self.finished += 1
-            self.steps[sample] = done
+            self.steps[world] = done
             if error is not None:
-                self.errors[sample] = error
-
-    def not_finite(self, sample: int) -> str | None:
-        """What is not finite of a sample's arguments."""
-        for what, array in (
-            ("positions", self.positions),
-            ("velocities", self.velocities),
-            ("commands", self.commands),
-        ):
-            if array is not None:
-                row = array[sample if len(array) > 1 else 0]
-                if not np.isfinite(row).all():
-                    return f"{what}: expected finite numbers, got {row[~np.isfinite(row)][0]}"
-        return None
-
-
-def last_error(engine: Any, done: int) -> str | None:
-    """What is wrong with the state that a sample ended in after some steps."""
-    if np.isfinite(engine.data.q).all() and np.isfinite(engine.data.u).all():
-        return None
-    return f"the motion became NaN or infinite in the last of {done} steps"
+                self.errors[world] = error
 
 
 class Worker:
-    """A world and what it is set back to before each sample.
+    """A world, which stands for one after another of those that are stepped.
 
     Args:
         world: of this worker alone.
+        lane_tree: the forest in lanes that it is a lane of, or None.
+        lane: which.
     """
 
-    def __init__(self, world: World):
-        self.world = world
+    def __init__(self, world: World, lane_tree: Any = None, lane: int = 0):
+        self.world, self.lane_tree, self.lane = world, lane_tree, lane
         self.engine: Any = world.engine
-        # States of nodes and aspects matter to callbacks alone, which are not called, as `World.push` is not.
-        self.start = {name: value for name, value in world.state().items() if name not in ("carried", "pushes")}
+        self.image = Image(world)
+        self._prepared: Any = None
+        self._differences: Differences | None = None
 
     def prepare(self, job: Job) -> None:
-        """Where the job's sensors are in this world."""
+        """Where the job's sensors and differences are in this world."""
+        if self._prepared is not job.sensors:
+            self._prepared = job.sensors
+            self.sensors = self._sensors(job.sensors)
+        if self._differences is not job.differences:
+            self._differences = job.differences
+            self._place()
+
+    def _place(self) -> None:
+        self.image.place()
+        if self._differences is not None:
+            self._scatter = self._differences.scatter(self.engine, self.lane_tree, self.lane)
+
+    def _sensors(self, sensors: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray, Array]:
         engine = self.engine
         links, offsets = [], []
         sensor_of_shape = np.full(max(len(engine.nodes), 1), -1, np.int64)
-        for k, (skeleton, index) in enumerate(job.sensors):
+        for k, (skeleton, index) in enumerate(sensors):
             body = self.world.skeletons[skeleton].bodies[index]
             links.append(engine.link_index(body))
             offsets.append(engine.links[body.skeleton].offset[body.index][:3, 3])
             for s, node in enumerate(engine.nodes):
                 if node.body is body:
                     sensor_of_shape[s] = k
-        self.sensors = (
-            sensor_of_shape,
-            np.array(links, np.int64),
-            np.array(offsets, dtype=float).reshape(-1, 3),
-            job.wrenches,
-        )
-        commands = job.commands
-        if commands is None:
-            commands = engine.commands()[job.dofs].reshape(1, 1, -1)
-        self.commands = np.ascontiguousarray(commands)
+        return sensor_of_shape, np.array(links, np.int64), np.array(offsets, dtype=float).reshape(-1, 3)
+
+    @property
+    def groups(self) -> int:
+        """Worlds that it steps at a time."""
+        return 1
 
     def run(self, job: Job) -> None:
-        """Take samples until there are no more."""
+        """Take worlds until there are no more."""
         world = self.world
         with world.turn.used("stepped"), world.in_compiled_code():
-            self._take_all(job)
+            while taken := job.take():
+                self.put(job, taken[0])
+                done, error = self.step(job, taken[0])
+                self.leave(job, taken[0], done, error)
 
-    def _take_all(self, job: Job) -> None:
-        while (sample := job.take()) >= 0:
-            error = job.not_finite(sample)
-            done = 0
-            if error is None:
-                self.set_back(job, sample)
-                done, error = self.sample(job, sample)
-            job.leave(sample, done, error)
+    def put(self, job: Job, k: int) -> None:
+        """Be world k."""
+        if job.differences is not None:
+            scatter_numbers(self._scatter[0].address, job.differences.values[k])
+        job.store.put(self.image, k)
 
-    def set_back(self, job: Job, sample: int) -> None:
-        """The state that a sample starts from."""
-        self.engine.world.steps = 0  # messages count those of the sample
-        put_state(self.world, self.start)
+    def leave(self, job: Job, k: int, done: int, error: str | None) -> None:
+        """World k has done its steps, or failed."""
+        if error is None:
+            error = self._not_finite(done)
+        if error is None:
+            job.store.keep(self.image, k)
+        elif self.engine.acting is not None:
+            self.engine.acting.put_back()
+        job.leave(k, done, error)
+
+    def make_room(self, stage: int, status: int) -> int:
+        """`kido.simulation.motion.make_room` for this world."""
+        go = make_room(self.engine, stage, status)
+        self._place()
+        return go
+
+    def _not_finite(self, done: int) -> str | None:
         d = self.engine.data
-        if job.positions is not None:
-            d.q[job.dofs] = job.positions[sample if len(job.positions) > 1 else 0]
-        if job.velocities is not None:
-            d.u[job.dofs] = job.velocities[sample if len(job.velocities) > 1 else 0]
+        if np.isfinite(d.q).all() and np.isfinite(d.u).all():
+            return None
+        return f"the motion became NaN or infinite in the last of {done} steps"
 
-    def sample(self, job: Job, sample: int) -> tuple[int, str | None]:
-        """Run one sample. Returns the steps that are done, and why there are no more."""
+    def step(self, job: Job, k: int) -> tuple[int, str | None]:
+        """Run one world. Returns the steps that are done, and why there are no more."""
         engine, h = self.engine, float(self.world.time_step)
         compiled = engine.is_compiled
+        q, u, wrenches = job.records
         done, go = 0, AT_PREDICT
         try:
             while done < job.total and not job.stopped:
                 if compiled:
                     end = min(done + TOGETHER, job.total)
                     done, stage, status = run_sample(
-                        *(engine.world.address, job.dofs, self.commands, job.q, job.u, *self.sensors),
-                        *(sample, done, end, job.hold, job.every, go),
+                        *(engine.world.address, job.driven, job.commands, job.dofs, q, u, *self.sensors, wrenches),
+                        *(k, done, end, job.hold, job.every, go),
                     )
-                    go = make_room(engine, stage, status) if stage != -1 else AT_PREDICT
+                    go = self.make_room(stage, status) if stage != -1 else AT_PREDICT
                 else:
-                    set_commands(engine.world.address, job.dofs, self.commands, sample, done // job.hold)
+                    set_commands(engine.world.address, job.driven, job.commands, k, done // job.hold)
                     number = min(job.hold - done % job.hold, job.every - done % job.every, job.total - done)
                     run(engine, number, partial(float, done * h))
                     done += number
                     if done % job.every == 0:
-                        place = sample, done // job.every - 1
-                        record_state(engine.world.address, job.dofs, job.q, job.u, *self.sensors, *place)
+                        place = k, done // job.every - 1
+                        record_state(engine.world.address, job.dofs, q, u, *self.sensors, wrenches, *place)
         except KidoError as error:
             return done, str(error)
-        return done, last_error(engine, done)
+        return done, None
