@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -162,16 +161,14 @@ class Lockstep:
         self.data.has_external[:] = engine.data.has_external
         for lane, world in enumerate(worlds):
             self.take_tree(lane, world.engine.stepped)
-        self.container, self.addresses = x, [world.engine.world.address for world in worlds]
+        self.container, self.addresses = x, np.array([world.engine.world.address for world in worlds])
 
-    def begin(self, samples: Sequence[int]) -> None:
+    def begin(self, samples: np.ndarray) -> None:
         """The first worlds are at the start of samples; others take no part."""
-        x = self.container
+        x, number = self.container, len(samples)
         x.phase = 0
         self.data.udot[:] = 0.0
-        x.world[:] = 0
-        for lane, sample in enumerate(samples):
-            x.world[lane], x.sample[lane] = self.addresses[lane], sample
+        x.world[:number], x.world[number:], x.sample[:number] = self.addresses[:number], 0, samples
 
     def take_tree(self, lane: int, tree: Any) -> None:
         """The numbers of a forest into a lane."""

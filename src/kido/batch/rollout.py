@@ -167,7 +167,7 @@ class RolloutPool(FixedAttributes):
         records = total // every
         shape = samples, records, len(dofs)
         found = np.full(shape, np.nan), np.full(shape, np.nan), np.full((samples, records, len(bodies), 6), np.nan)
-        order = [k for k in range(samples) if k not in bad] if bad else range(samples)
+        order = np.delete(np.arange(samples), list(bad))
         job = Job(
             worlds.store, order, worlds.differences, driven, controls, dofs, total, hold, every, worlds.sensors, found
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -133,7 +134,7 @@ class Job:
 
     Args:
         store: states of worlds, where they are before and after.
-        worlds: numbers of those to step.
+        worlds: numbers of those to step, in order.
         differences: properties in which worlds differ, or None.
         driven: coordinates of the forest that commands are for.
         commands: (worlds, rows, driven), one world or row for all.
@@ -148,7 +149,7 @@ class Job:
     def __init__(
         self,
         store: Store,
-        worlds: Sequence[int],
+        worlds: np.ndarray,
         differences: Differences | None,
         driven: np.ndarray,
         commands: Array,
@@ -169,29 +170,27 @@ class Job:
         self._next = 0
         self._lock = threading.Lock()
 
-    def take(self, most: int = 1) -> Sequence[int]:
+    def take(self, most: int) -> np.ndarray:
         """The next worlds; none where there are no more."""
         with self._lock:
-            if self.stopped:
-                return ()
             begin = self._next
-            self._next += most
-            return self.worlds[begin : begin + most]
+            self._next += 0 if self.stopped else most
+            return self.worlds[begin : self._next]
 
-    def leave(self, world: int, done: int, error: str | None) -> None:
-        """A world is finished after some steps, or failed."""
+    def leave(self, worlds: np.ndarray | int, done: int, error: str | None = None) -> None:
+        """Worlds are finished after some steps, or one failed."""
         with self._lock:
-            self.finished += 1
-            self.steps[world] = done
+            self.finished += 1 if isinstance(worlds, int) else len(worlds)
+            self.steps[worlds] = done
             if error is not None:
-                self.errors[world] = error
+                self.errors[int(worlds)] = error
 
 
-class Worker:
+class Member:
     """A world, which stands for one after another of those that are stepped.
 
     Args:
-        world: of this worker alone.
+        world: of its own.
         lane_tree: the forest in lanes that it is a lane of, or None.
         lane: which.
     """
@@ -200,24 +199,22 @@ class Worker:
         self.world, self.lane_tree, self.lane = world, lane_tree, lane
         self.engine: Any = world.engine
         self.image = Image(world)
-        self._prepared: Any = None
-        self._differences: Differences | None = None
+        self.differences: Differences | None = None
+        self._scatter: Any = None
 
-    def prepare(self, job: Job) -> None:
-        """Where the job's sensors and differences are in this world."""
-        if self._prepared is not job.sensors:
-            self._prepared = job.sensors
-            self.sensors = self._sensors(job.sensors)
-        if self._differences is not job.differences:
-            self._differences = job.differences
-            self._place()
-
-    def _place(self) -> None:
+    def place(self) -> None:
+        """It may have other arrays, or differ from others otherwise."""
         self.image.place()
-        if self._differences is not None:
-            self._scatter = self._differences.scatter(self.engine, self.lane_tree, self.lane)
+        if self.differences is not None:
+            self._scatter = self.differences.scatter(self.engine, self.lane_tree, self.lane)
 
-    def _sensors(self, sensors: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray, Array]:
+    def differ(self, k: int) -> None:
+        """Have the properties of world k."""
+        if self.differences is not None:
+            scatter_numbers(self._scatter[0].address, self.differences.values[k])
+
+    def sensors(self, sensors: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray, Array]:
+        """Of each shape the number of its body among those with sensors, their links and places on them."""
         engine = self.engine
         links, offsets = [], []
         sensor_of_shape = np.full(max(len(engine.nodes), 1), -1, np.int64)
@@ -230,51 +227,78 @@ class Worker:
                     sensor_of_shape[s] = k
         return sensor_of_shape, np.array(links, np.int64), np.array(offsets, dtype=float).reshape(-1, 3)
 
-    @property
-    def groups(self) -> int:
-        """Worlds that it steps at a time."""
-        return 1
+
+class Worker:
+    """One thread's share of a run: worlds of its own, in which it steps those that it takes, one by one.
+
+    Args:
+        world: of this worker alone.
+    """
+
+    def __init__(self, world: World):
+        self.members = self.make_members(world)
+        self.images = [member.image for member in self.members]
+        self.addresses = np.array([image.container.address for image in self.images])
+        self._sensors_of: Any = None
+
+    def make_members(self, world: World) -> list[Member]:
+        """As many as it steps at a time."""
+        return [Member(world)]
+
+    def prepare(self, job: Job) -> None:
+        """Where the job's sensors and differences are in these worlds."""
+        if self._sensors_of is not job.sensors:
+            self._sensors_of = job.sensors
+            self.sensors = self.members[0].sensors(job.sensors)
+        for member in self.members:
+            if member.differences is not job.differences:
+                member.differences = job.differences
+                self.place(member)
+
+    def place(self, member: Member) -> None:
+        """A member may have other arrays."""
+        member.place()
+        self.addresses[member.lane] = member.image.container.address
 
     def run(self, job: Job) -> None:
         """Take worlds until there are no more."""
-        world = self.world
-        with world.turn.used("stepped"), world.in_compiled_code():
-            while taken := job.take():
-                self.put(job, taken[0])
-                done, error = self.step(job, taken[0])
-                self.leave(job, taken[0], done, error)
+        with ExitStack() as used:
+            for member in self.members:
+                used.enter_context(member.world.turn.used("stepped"))
+                used.enter_context(member.world.in_compiled_code())
+            while len(taken := job.take(len(self.members))):
+                for member, k in zip(self.members, taken, strict=False) if job.differences is not None else ():
+                    member.differ(k)
+                if job.store.put(self.images, self.addresses, taken):
+                    for member in self.members:
+                        self.place(member)
+                self.step(job, taken)
 
-    def put(self, job: Job, k: int) -> None:
-        """Be world k."""
-        if job.differences is not None:
-            scatter_numbers(self._scatter[0].address, job.differences.values[k])
-        job.store.put(self.image, k)
+    def keep(self, job: Job, members: Sequence[Member], worlds: np.ndarray, done: int) -> None:
+        """Worlds have done their steps."""
+        whole = len(members) == len(self.members)
+        addresses = self.addresses if whole else self.addresses[[member.lane for member in members]]
+        bad = job.store.keep([member.image for member in members], addresses, worlds)
+        job.leave(np.delete(worlds, bad) if bad else worlds, done)
+        for j in bad:
+            job.leave(int(worlds[j]), done, f"the motion became NaN or infinite in the last of {done} steps")
 
-    def leave(self, job: Job, k: int, done: int, error: str | None) -> None:
-        """World k has done its steps, or failed."""
-        if error is None:
-            error = self._not_finite(done)
-        if error is None:
-            job.store.keep(self.image, k)
-        elif self.engine.acting is not None:
-            self.engine.acting.put_back()
-        job.leave(k, done, error)
+    def fail(self, job: Job, member: Member, k: int, done: int, error: KidoError) -> None:
+        """A world has failed."""
+        if member.engine.acting is not None:
+            member.engine.acting.put_back()
+        job.leave(k, done, str(error))
 
-    def make_room(self, stage: int, status: int) -> int:
-        """`kido.simulation.motion.make_room` for this world."""
-        go = make_room(self.engine, stage, status)
-        self._place()
+    def make_room(self, member: Member, stage: int, status: int) -> int:
+        """`kido.simulation.motion.make_room`."""
+        go = make_room(member.engine, stage, status)
+        self.place(member)
         return go
 
-    def _not_finite(self, done: int) -> str | None:
-        d = self.engine.data
-        if np.isfinite(d.q).all() and np.isfinite(d.u).all():
-            return None
-        return f"the motion became NaN or infinite in the last of {done} steps"
-
-    def step(self, job: Job, k: int) -> tuple[int, str | None]:
-        """Run one world. Returns the steps that are done, and why there are no more."""
-        engine, h = self.engine, float(self.world.time_step)
+    def step(self, job: Job, worlds: np.ndarray) -> None:
+        """Run worlds that are in place."""
+        member, k = self.members[0], int(worlds[0])
+        engine, h = member.engine, float(member.world.time_step)
         compiled = engine.is_compiled
         q, u, wrenches = job.records
         done, go = 0, AT_PREDICT
@@ -286,7 +310,7 @@ class Worker:
                         *(engine.world.address, job.driven, job.commands, job.dofs, q, u, *self.sensors, wrenches),
                         *(k, done, end, job.hold, job.every, go),
                     )
-                    go = self.make_room(stage, status) if stage != -1 else AT_PREDICT
+                    go = self.make_room(member, stage, status) if stage != -1 else AT_PREDICT
                 else:
                     set_commands(engine.world.address, job.driven, job.commands, k, done // job.hold)
                     number = min(job.hold - done % job.hold, job.every - done % job.every, job.total - done)
@@ -296,5 +320,6 @@ class Worker:
                         place = k, done // job.every - 1
                         record_state(engine.world.address, job.dofs, q, u, *self.sensors, wrenches, *place)
         except KidoError as error:
-            return done, str(error)
-        return done, None
+            self.fail(job, member, k, done, error)
+            return
+        self.keep(job, self.members, worlds, done)

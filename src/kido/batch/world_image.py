@@ -6,6 +6,7 @@ are. First come those of which every state has as many, then what pairs and cont
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,9 @@ from kido.simulation.world_struct import REPORT, WORLD
 from kido.skeleton.state.arrays import STATE_FIELDS
 
 COUNTS = 5  # steps, unconverged, pairs, contacts, sweep axis
-REPORTS = 2 * len(REPORT.fields)
-FULL, FITS = 1, 0  # of `put_world`: the world has no room for so many pairs or contacts
+REPORT_NUMBERS = len(REPORT.fields)
+FIRST = COUNTS + 2 * REPORT_NUMBERS  # the first number of what is kept whole
+FITS, FULL = 0, 1  # of `put_world`: the world has no room for so many pairs or contacts
 
 
 class NUMBERS(Struct):
@@ -74,34 +76,34 @@ def numbers_from(address, count, row, at):
     return at + count
 
 
-@entry("i8(i8,f8[::1])")
-def keep_world(address, row):
-    """The state of a world into a row. Returns how long it has to be; pairs and contacts are left out if it is not."""
-    m = view(IMAGE, address)
+@kernel
+def keep_world(m, rows, k):
+    """The state of a world into row k. Returns how long it has to be; pairs and contacts are left out if it is not."""
     w = m.world
     c = w.collision
+    row = rows[k]
     pairs, contacts = c.num_pairs, c.num_contacts
     row[0], row[1], row[2], row[3], row[4] = w.steps, w.unconverged, pairs, contacts, c.sweep_axis
-    report_to(w.last, row, 5)
-    report_to(w.worst, row, 14)
-    at = 23
-    for k in range(m.whole.shape[0]):
-        at = numbers_to(m.whole[k], view(NUMBERS, m.whole[k]).number.shape[0], row, at)
+    report_to(w.last, row, COUNTS)
+    report_to(w.worst, row, COUNTS + REPORT_NUMBERS)
+    at = FIRST
+    for i in range(m.whole.shape[0]):
+        at = numbers_to(m.whole[i], view(NUMBERS, m.whole[i]).number.shape[0], row, at)
     needed = m.always + pairs * m.of_pair + contacts * m.of_contact
     if needed <= row.shape[0]:
-        for k in range(m.pair.shape[0]):
-            at = numbers_to(m.pair[k, 0], pairs * m.pair[k, 1], row, at)
-        for k in range(m.contact.shape[0]):
-            at = numbers_to(m.contact[k, 0], contacts * m.contact[k, 1], row, at)
+        for i in range(m.pair.shape[0]):
+            at = numbers_to(m.pair[i, 0], pairs * m.pair[i, 1], row, at)
+        for i in range(m.contact.shape[0]):
+            at = numbers_to(m.contact[i, 0], contacts * m.contact[i, 1], row, at)
     return needed
 
 
-@entry("i8(i8,f8[::1])")
-def put_world(address, row):
-    """The state in a row into a world. Returns FITS, or FULL: nothing was done, but `pairs_found` and so on say why."""
-    m = view(IMAGE, address)
+@kernel
+def put_world(m, rows, k):
+    """The state in row k into a world. Returns FITS, or FULL: nothing was done, but `pairs_found` and so on say why."""
     w = m.world
     c = w.collision
+    row = rows[k]
     pairs, contacts = int(row[2]), int(row[3])
     if pairs > c.pair_a.shape[0] or contacts > c.gap.shape[0]:
         c.pairs_found, c.contacts_found = pairs, contacts
@@ -109,16 +111,54 @@ def put_world(address, row):
     w.steps, w.unconverged, c.sweep_axis = int(row[0]), int(row[1]), int(row[4])
     c.num_pairs, c.num_contacts = pairs, contacts
     c.num_old_pairs = c.pending = c.contacts_found = c.pairs_found = c.num_patches = 0
-    report_from(w.last, row, 5)
-    report_from(w.worst, row, 14)
-    at = 23
-    for k in range(m.whole.shape[0]):
-        at = numbers_from(m.whole[k], view(NUMBERS, m.whole[k]).number.shape[0], row, at)
-    for k in range(m.pair.shape[0]):
-        at = numbers_from(m.pair[k, 0], pairs * m.pair[k, 1], row, at)
-    for k in range(m.contact.shape[0]):
-        at = numbers_from(m.contact[k, 0], contacts * m.contact[k, 1], row, at)
+    report_from(w.last, row, COUNTS)
+    report_from(w.worst, row, COUNTS + REPORT_NUMBERS)
+    at = FIRST
+    for i in range(m.whole.shape[0]):
+        at = numbers_from(m.whole[i], view(NUMBERS, m.whole[i]).number.shape[0], row, at)
+    for i in range(m.pair.shape[0]):
+        at = numbers_from(m.pair[i, 0], pairs * m.pair[i, 1], row, at)
+    for i in range(m.contact.shape[0]):
+        at = numbers_from(m.contact[i, 0], contacts * m.contact[i, 1], row, at)
     return FITS
+
+
+@kernel
+def is_finite(d):
+    """Whether positions and velocities are."""
+    total = 0.0
+    for k in range(d.q.shape[0]):
+        total += 0.0 * d.q[k] + 0.0 * d.u[k]
+    return total == 0.0
+
+
+@entry("i8(i8[::1],f8[:,::1],i8[::1],i8[::1])")
+def keep_worlds(images, rows, which, status):
+    """`keep_world` of each image into the row of its number.
+
+    Args:
+        status: is what it returns, or -1: the state is not finite.
+
+    Returns:
+        How many are not finite or do not fit.
+    """
+    wrong = 0
+    for j in range(which.shape[0]):
+        m = view(IMAGE, images[j])
+        status[j] = keep_world(m, rows, which[j]) if is_finite(m.world.data) else -1
+        if status[j] < 0 or status[j] > rows.shape[1]:
+            wrong += 1
+    return wrong
+
+
+@entry("i8(i8[::1],f8[:,::1],i8[::1],i8[::1])")
+def put_worlds(images, rows, which, status):
+    """`put_world` of the row of its number into each image; `status` is what it returns. Returns how many are FULL."""
+    full = 0
+    for j in range(which.shape[0]):
+        status[j] = put_world(view(IMAGE, images[j]), rows, which[j])
+        full += status[j]
+    return full
 
 
 def numbers_of(array: np.ndarray) -> NUMBERS:
@@ -170,7 +210,7 @@ class Image:
                 (self._held[f"{kind}.{k}"].address, int(np.prod(array.shape[1:]))) for k, array in enumerate(arrays)
             ]
         self.starts: dict[str, int] = {}
-        self.always = COUNTS + REPORTS
+        self.always = FIRST
         for name, array in whole.items():
             self.starts[name] = self.always
             self.always += array.size
@@ -206,7 +246,8 @@ class Store:
         for k, state in enumerate(starts):
             image.world.engine.world.steps = 0
             put_state(image.world, state)
-            self.keep(image, k)
+            image.place()
+            self.keep([image], np.array([image.container.address]), np.array([k]))
         self.rows, self.plain = np.empty((number, width)), {}
         self.reset(np.arange(number))
 
@@ -220,29 +261,45 @@ class Store:
                 if start in self.start_plain:
                     self.plain[k] = self.start_plain[start]
 
-    def keep(self, image: Image, k: int) -> None:
-        """The state of a world becomes that of world k."""
-        needed = keep_world(image.container.address, self.rows[k])
-        if self.reason or needed > self.rows.shape[1]:
-            self.plain[k] = image.world.state()
-        elif self.plain:
-            self.plain.pop(k, None)
+    def keep(self, images: Sequence[Image], addresses: np.ndarray, which: np.ndarray) -> list[int]:
+        """States of worlds become those of the worlds of these numbers, but where they are not finite.
 
-    def put(self, image: Image, k: int) -> None:
-        """The state of world k into a world."""
-        world, engine = image.world, image.world.engine
-        row = self.rows[k]
-        if k in self.plain:
-            engine.world.steps = int(row[0])
-            put_state(world, self.plain[k])
-            for name in STATE_FIELDS:
-                field = getattr(engine.data, name)
-                field[:] = row[image.starts[name] : image.starts[name] + len(field)]
-            image.place()
-        elif put_world(image.container.address, row) == FULL:
-            engine.grow_contacts(PAIRS_FULL | CONTACTS_FULL)
-            image.place()
-            put_world(image.container.address, row)
+        Args:
+            images: of worlds.
+            addresses: of their containers.
+            which: numbers.
+
+        Returns:
+            Places in `which` of those that are not finite.
+        """
+        status = np.empty(len(which), np.int64)
+        if keep_worlds(addresses, self.rows, which, status) or self.reason or self.plain:
+            for image, k, needed in zip(images, which.tolist(), status.tolist(), strict=False):
+                self.plain.pop(k, None)
+                if needed >= 0 and (self.reason or needed > self.rows.shape[1]):
+                    self.plain[k] = image.world.state()
+            return np.flatnonzero(status < 0).tolist()
+        return []
+
+    def put(self, images: Sequence[Image], addresses: np.ndarray, which: np.ndarray) -> bool:
+        """States of the worlds of these numbers into worlds. Returns whether these have other arrays now."""
+        status = np.empty(len(which), np.int64)
+        if not put_worlds(addresses, self.rows, which, status) and not self.plain:
+            return False
+        for j, (image, k) in enumerate(zip(images, which.tolist(), strict=False)):
+            engine = image.world.engine
+            if k in self.plain:
+                engine.world.steps = int(self.rows[k, 0])
+                put_state(image.world, self.plain[k])
+                for name in STATE_FIELDS:
+                    field = getattr(engine.data, name)
+                    field[:] = self.rows[k, image.starts[name] : image.starts[name] + len(field)]
+                image.place()
+            elif status[j] == FULL:
+                engine.grow_contacts(PAIRS_FULL | CONTACTS_FULL)
+                image.place()
+                put_worlds(np.array([image.container.address]), self.rows, which[j : j + 1], status[j : j + 1])
+        return True
 
     def widen(self) -> None:
         """Have room for the states of most worlds, where rows were too short."""

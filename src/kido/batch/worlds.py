@@ -243,7 +243,7 @@ class Worlds(FixedAttributes):
         """
         count = whole_number("n", n)
         number, dofs = len(self), self.num_dofs
-        alive = np.arange(number) if not self.errors else np.setdiff1d(np.arange(number), list(self.errors))
+        alive = np.delete(np.arange(number), list(self.errors)) if self.errors else np.arange(number)
         driven, given = np.zeros(0, np.int64), np.zeros((1, 1, 0))
         if commands is not None:
             driven = self.dofs
@@ -265,7 +265,7 @@ class Worlds(FixedAttributes):
         none = np.zeros(0, np.int64)
         with self.turn:
             job = Job(
-                self.store, alive.tolist(), self.differences, driven, given, none, count, count, every, self.sensors,
+                self.store, alive, self.differences, driven, given, none, count, count, every, self.sensors,
                 records,
             )  # fmt: skip
             self.run_job(job, None)
@@ -287,8 +287,8 @@ class Worlds(FixedAttributes):
         self.store.widen()
 
     def _run(self, job: Job, progress: Callable[[int, int], Any] | None) -> None:
-        groups = self._workers[0].groups
-        threads = max(1, min(self.threads, -(-len(job.worlds) // groups)))
+        together = len(self._workers[0].members)
+        threads = max(1, min(self.threads, -(-len(job.worlds) // together)))
         while len(self._workers) < threads:
             self._workers.append(self._worker(self.world.clone()))
         workers = self._workers[:threads]
@@ -459,13 +459,13 @@ class Worlds(FixedAttributes):
         """
         k = self._number(k)
         with self.turn:
-            worker = self._workers[0]
-            worker.world.restore(snapshot)
-            worker.engine.world.steps = self.steps[k] = snapshot.num_steps
-            worker.image.place()
-            self.store.keep(worker.image, k)
-            put_state(worker.world, self._starts[0])  # external forces are those of the model
-            worker.image.place()
+            worker, member = self._workers[0], self._workers[0].members[0]
+            member.world.restore(snapshot)
+            member.engine.world.steps = self.steps[k] = snapshot.num_steps
+            worker.place(member)
+            self.store.keep(worker.images, worker.addresses[:1], np.array([k]))
+            put_state(member.world, self._starts[0])  # external forces are those of the model
+            worker.place(member)
             self.errors.pop(k, None)
 
     def _number(self, k: int) -> int:
@@ -479,11 +479,12 @@ class Worlds(FixedAttributes):
         if k in self.errors:
             raise StateError(f"world {k} has failed: {self.errors[k]}")
         with self.turn:
-            worker = self._workers[0]
-            self.store.put(worker.image, k)
-            steps = int(worker.engine.world.steps)
-            worker.world.clock = {"steps": steps, "steps_before": 0, "time_before": 0.0}
-            return worker.world
+            worker, member = self._workers[0], self._workers[0].members[0]
+            if self.store.put(worker.images, worker.addresses[:1], np.array([k])):
+                worker.place(member)
+            steps = int(member.engine.world.steps)
+            member.world.clock = {"steps": steps, "steps_before": 0, "time_before": 0.0}
+            return member.world
 
     def __repr__(self) -> str:
         return f"Worlds({self.world.name!r}, {len(self)} worlds, {self.num_dofs} dofs, {len(self.errors)} failed)"
