@@ -197,6 +197,12 @@ class Demo:
 
     name: Annotated[str | None, Positional, arg(metavar="NAME", help_behavior_hint="")] = None
     """Which one."""
+    skeleton: Annotated[list[str], UseAppendAction, arg(metavar="FILE", help_behavior_hint="")] = field(
+        default_factory=list
+    )
+    """Model of your own in place of the demo's, where it takes one; may be repeated."""
+    motion: Annotated[str | None, arg(metavar="FILE", help_behavior_hint="")] = None
+    """Motion of your own in place of the demo's, where it takes one: .dof, .bvh, .amc, .csv."""
     duration: Annotated[
         float | None, arg(metavar="S", aliases=("--seconds",), help_behavior_hint="(default: the demo's)")
     ] = None
