@@ -30,7 +30,7 @@ __all__ = ["Analysis", "Series", "analyze"]
 
 Array = NDArray[np.float64]
 LEAST_FRAMES = 3
-LEAST_FORCE = 0.01  # share of the weight below which the ground carries nothing
+LEAST_FORCE = 0.02  # share of the weight below which the ground carries nothing
 XYZ = ("x", "y", "z")
 WRENCH = ("mx", "my", "mz", "fx", "fy", "fz")
 
@@ -182,7 +182,7 @@ def analyze(
         bodies: that may touch the ground; None for all with colliding shapes, or none if the skeleton is fixed to the
             world and no ground is known.
         height, speed: clearance [m] and speed [m/s] of its lowest point below which a body touches the ground; it
-            does until it is twice as high or fast. Where contacts are known, it does while it carries a hundredth of
+            does until it is twice as high or fast. Where contacts are known, it does while it carries a fiftieth of
             the weight.
 
     Raises:

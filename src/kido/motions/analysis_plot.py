@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["draw"]
 
 MOST = 6  # coordinates and joints in a panel: those with the largest values
+LIGHT = 0.2  # share of the weight below which points of pressure are not shown: they fly away
 SIZE, DPI = (14.0, 7.5), 110
 
 
@@ -71,9 +72,12 @@ def _plan(ax: Any, analysis: Analysis) -> None:
     side = np.eye(3)[int(np.argmin(np.abs(analysis.normal)))]
     along = np.cross(np.cross(analysis.normal, side), analysis.normal)
     plane = np.column_stack([along, np.cross(analysis.normal, along)]) / np.linalg.norm(along)
+    weight = analysis.skeleton.mass * np.linalg.norm(analysis.skeleton.gravity)
+    light = analysis.ground_reaction[:, 3:] @ analysis.normal < LIGHT * weight
     for values, label, style in ((analysis.com, "centre of mass", "-"), (analysis.zmp, "zero-moment point", "-"),
                                  (analysis.cop, "centre of pressure", ":")):  # fmt: skip
         if values is not None:
-            ax.plot(*(values @ plane).T, style, lw=1, label=label)
+            shown = np.where(light[:, None], np.nan, values @ plane)
+            ax.plot(*shown.T, style, lw=1, label=label)
     ax.set(title="on the ground, from above [m]", aspect="equal", adjustable="datalim")
     ax.legend(fontsize=7, loc="upper right")
