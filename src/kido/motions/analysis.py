@@ -143,8 +143,9 @@ class Analysis:
         return draw(self, path)
 
 
-Analysis.__doc__ = f"{Analysis.__doc__}" + "".join(
-    f"        {f.name}: {f.metadata['text']} [{f.metadata['unit']}].\n" for f in fields(Analysis) if f.metadata
+_about = ((f.name, f.metadata["text"], f.metadata["unit"] or "no unit") for f in fields(Analysis) if f.metadata)
+Analysis.__doc__ = f"{Analysis.__doc__}".rstrip() + "".join(
+    f"\n        {name}: {text} [{unit}]." for name, text, unit in _about
 )
 
 
