@@ -283,6 +283,14 @@ def test_what_is_not_recorded_is_left_unexplained(tmp_path):
     assert_allclose(found.residual[:, 3:], np.tile([0, 7, 0], (50, 1)), atol=1e-8)
 
 
+def test_a_recording_of_a_motion_is_one_again(tmp_path):
+    motion = wandering(kido.load("humanoid"), 100, 0.2)
+    motion.record(tmp_path / "a.h5")
+    again, found = analyze(kido.Recording.open(tmp_path / "a.h5"), cutoff=20.0), analyze(motion, cutoff=20.0)
+    assert again.cop is None and len(again.times) == len(motion.times)
+    assert_allclose(again.forces, found.forces, atol=1e-6 * np.abs(found.forces).max())
+
+
 def test_two_bodies_that_touch_each_other(tmp_path):
     """What a box on another one feels is no contact with the ground."""
     world = kido.World()
@@ -483,6 +491,13 @@ def test_a_figure(hop, tmp_path):
         hop.plot(tmp_path / "nowhere" / "a.png")
     with pytest.raises(StateError, match="cannot be written"):
         hop.plot(tmp_path / "a.nothing")
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_figure_of_a_single_body():
+    pytest.importorskip("matplotlib", reason="the extra 'plot' is not installed")
+    figure = analyze(Motion(None, np.zeros((5, 6)), 10, skeleton=box())).plot()
+    assert [ax.get_legend() is None for ax in figure.axes] == [False] * 4 + [True, True, False, True]
 
 
 def test_without_matplotlib(hop, monkeypatch):

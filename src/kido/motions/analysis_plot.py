@@ -64,7 +64,8 @@ def _lines(ax: Any, t: Any, values: Any, labels: Any, title: str) -> None:
     for column, label in zip(values.T, labels, strict=True):
         ax.plot(t, column, lw=1, label=label)
     ax.set(title=title, xlabel="t [s]")
-    ax.legend(fontsize=7, loc="upper right")
+    if len(labels):
+        ax.legend(fontsize=7, loc="upper right")
 
 
 def _plan(ax: Any, analysis: Analysis) -> None:
