@@ -207,22 +207,21 @@ class Engine:
         self._go_on(machine.tick_now, flush)
 
     def _go_on(self, call: Any, flush: Any) -> None:
-        s = self.system
-        call = getattr(call, "call", call)
+        s, value, address = self.system, self.value, self.system.address
+        call, calls = getattr(call, "call", call), [c.run for c in self.linked.calls]
+        s.budget = BUDGET
         while True:
-            s.budget = BUDGET
-            status = call(s.address)
-            if status == kinds.ASKS_PYTHON:
-                code = s.code
-                while s.at < s.end and code.block[s.at, 0] == kinds.PYTHON:
-                    self.linked.calls[code.block.item(s.at, 1)].run(self.value)
-                    s.at += 1
+            status = call(address)
+            if status >= kinds.ASKS_PYTHON:
+                calls[status - kinds.ASKS_PYTHON](value)
             elif status == kinds.UNKNOWN_TICK:
                 self._add_tick(s.due)
                 self._write_code()
             elif status == kinds.LOG_FULL:
                 flush()
-            elif status != kinds.PAUSED:
+            elif status == kinds.PAUSED:
+                s.budget = BUDGET
+            else:
                 self.check(status)
                 return
 
