@@ -1,8 +1,10 @@
 """Systems: devices, environment and control as models that are connected by signals."""
 
 from kido.systems.assembly import Assembly, Connection
+from kido.systems.checkpoint import Checkpoint
 from kido.systems.clock import Rate, as_rate
 from kido.systems.declarations import Crossing, Declared, Input, Noise, Output, Parameter, State
+from kido.systems.log import Log, LogData, read_log
 from kido.systems.model import Model, Port, PythonModel
 from kido.systems.schema import MODEL
 from kido.systems.system import System
@@ -14,11 +16,14 @@ __all__ = [
     "MODEL",
     "Assembly",
     "BodyPort",
+    "Checkpoint",
     "Connection",
     "Crossing",
     "Declared",
     "Input",
     "JointPort",
+    "Log",
+    "LogData",
     "Model",
     "Noise",
     "Output",
@@ -33,4 +38,5 @@ __all__ = [
     "as_rate",
     "as_unit",
     "feedthrough",
+    "read_log",
 ]

@@ -14,7 +14,7 @@ from kido.integrators.integrator import CompiledIntegrator
 from kido.integrators.schema import MOTION
 from kido.systems import machine
 from kido.systems import schema as kinds
-from kido.systems.declarations import Input, Output
+from kido.systems.declarations import Input, Noise, Output, State
 from kido.systems.linking import CONSTANT, HOLDING, Linked, direction_of
 from kido.systems.operations import Blocks, Operation, needed
 from kido.systems.schema import CODE, RECORDING, SYSTEM
@@ -50,7 +50,7 @@ class Engine:
         ]
         self.recordings: list[tuple[int, RECORDING]] = []
         for rate, slots, rows in recordings:
-            made = RECORDING(signals=len(slots), rows=rows)
+            made = RECORDING(signals=len(slots), room=rows)
             made.slot[:] = slots
             self.recordings.append((linked.rate_number(rate), made))
         if len(linked.rates) > MOST_RATES:
@@ -306,12 +306,47 @@ class Engine:
 
     # State -------------------------------------------------------------------------------------------------
 
+    def remembered(self) -> dict[str, list[int]]:
+        """Values that follow from nothing else: states, what is held, and where searches begin."""
+        linked = self.linked
+        found = {
+            f"{m.path}.{name}": linked.slots[m.path, name]
+            for m in linked.models
+            for name, d in m.declared.items()
+            if isinstance(d, State | Noise) or (isinstance(d, Output) and (m.clock is not None or m.is_boundary))
+        }
+        found |= {f"{target} (delayed)": slots for target, slots in linked.delays.items()}
+        for slot, _ in linked.unknowns:
+            found[f"unknown {slot}"] = [slot]
+        return found
+
+    def set_clock(self, now: int, elapsed: float, ticked: int) -> None:
+        """Set the time, and when each rate is due next; `ticked`: what is due now has been done."""
+        s = self.system
+        s.now, s.elapsed, s.ticked = now, elapsed, ticked
+        done = bool(ticked) or elapsed > 0.0
+        for k, rate in enumerate(self.linked.rates):
+            number = now * rate.denominator // rate.numerator
+            while rate.tick(number) < now or (done and rate.tick(number) == now):
+                number += 1
+            s.ticks[k], s.next[k] = number, rate.tick(number)
+            s.carry[k] = number * rate.numerator % rate.denominator
+        self.value[kinds.TIME] = self.time
+
     def topology(self) -> str:
-        """Hash of all that a checkpoint must agree with: ports, equations, rates."""
-        b = self._blocks
-        calls = [(c.model.path, c.method) for c in self.linked.calls]
-        rows = [row if row[0] not in (kinds.CALL, kinds.RECORD) else (row[0], 0, 0, row[3]) for row in b.blocks]
-        whole = (sorted(self.linked.slots.items()), b.rows, rows, calls, self.linked.rates, self._ticks)
+        """Hash of all that a checkpoint must agree with: ports, equations, rates; not of logs."""
+        linked = self.linked
+        ops = [*linked.always.items(), *((slot, op) for slot, (op, _) in linked.at_ticks.items())]
+        whole = (
+            sorted(linked.slots.items()),
+            sorted((slot, op.kind, op.outs, op.reads, op.kind != kinds.CALL and op.row) for slot, op in ops),
+            sorted((slot, rate) for slot, (_, rate) in linked.at_ticks.items()),
+            sorted(linked.commits.items()),
+            [(slot, pairs) for _, _, slot, pairs in linked.crossings],
+            [(c.model.path, c.method, type(c.model).__qualname__) for c in linked.calls],
+            [str(rate) for rate in linked.rates[: linked.num_rates]],
+            linked.size,
+        )
         return hashlib.blake2b(repr(whole).encode(), digest_size=16).hexdigest()
 
 

@@ -53,8 +53,8 @@ class CODE(Struct):
 
 class RECORDING(Struct):
     slot = integers("signals", doc="values that are written down")
-    rows = floats("rows", "signals")
-    times = integers("rows", unit="ns")
+    rows = floats("room", "signals")
+    times = integers("room", unit="ns")
     count = integer(doc="rows that are written")
 
 
