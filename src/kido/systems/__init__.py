@@ -4,6 +4,8 @@ from kido.systems.assembly import Assembly, Connection
 from kido.systems.checkpoint import Checkpoint
 from kido.systems.clock import Rate, as_rate
 from kido.systems.declarations import Crossing, Declared, Input, Noise, Output, Parameter, State
+from kido.systems.dispersion import Dispersion
+from kido.systems.inspection import Cost, Entry
 from kido.systems.log import Log, LogData, read_log
 from kido.systems.model import Model, Port, PythonModel
 from kido.systems.schema import MODEL
@@ -18,8 +20,11 @@ __all__ = [
     "BodyPort",
     "Checkpoint",
     "Connection",
+    "Cost",
     "Crossing",
     "Declared",
+    "Dispersion",
+    "Entry",
     "Input",
     "JointPort",
     "Log",

@@ -14,7 +14,7 @@ from kido.integrators.integrator import CompiledIntegrator
 from kido.integrators.schema import MOTION
 from kido.systems import machine
 from kido.systems import schema as kinds
-from kido.systems.declarations import Input, Noise, Output, State
+from kido.systems.declarations import Input, Noise, Output, Parameter, State
 from kido.systems.linking import CONSTANT, HOLDING, Linked, direction_of
 from kido.systems.operations import Blocks, Operation, needed
 from kido.systems.schema import CODE, RECORDING, SYSTEM
@@ -57,6 +57,7 @@ class Engine:
             raise ModelError(f"a system has at most {MOST_RATES} different rates, got {len(linked.rates)}")
         self.value: np.ndarray = np.array(linked.initial)
         self.structs = linked.models_structs(self.value)
+        self._integrator = integrator
         self.motion = _motion(integrator, linked.num_states, step)
         n, rates = len(linked.crossings), len(linked.rates)
         checked = sorted(set(linked.held))
@@ -181,6 +182,10 @@ class Engine:
         code.tick[:] = np.array(list(self._ticks.values()), np.int64).reshape(-1, 2)
         code.unknown[:], code.residual[:] = b.unknowns, b.residuals
         self.system.code = code
+
+    def owners(self, block: int) -> list[str]:
+        """Paths of the models whose operations are in a block."""
+        return self._blocks.owners[block]
 
     # Running -----------------------------------------------------------------------------------------------
 
@@ -320,6 +325,17 @@ class Engine:
             found[f"unknown {slot}"] = [slot]
         return found
 
+    def begin(self) -> None:
+        """Back to initial values, at time 0; parameters stay."""
+        linked, s = self.linked, self.system
+        parameters = {slot for m in linked.models for n in m.of_kind(Parameter) for slot in linked.slots[m.path, n]}
+        own = [slot for slot in range(len(linked.initial)) if slot not in parameters]
+        self.value[own] = np.array(linked.initial)[own]
+        s.parts = s.part = s.steps = s.located = s.pending = s.failure = 0
+        configure(self.motion, self._integrator)
+        self.set_clock(0, 0.0, 0)
+        self.refresh()
+
     def set_clock(self, now: int, elapsed: float, ticked: int) -> None:
         """Set the time, and when each rate is due next; `ticked`: what is due now has been done."""
         s = self.system
@@ -353,8 +369,15 @@ class Engine:
 def _motion(integrator: CompiledIntegrator, states: int, step: float) -> MOTION:
     motion = MOTION(bodies=0, dofs=states, outputs=0)
     motion.max_step = integrator.max_step if integrator.adaptive else step
-    integrator.configure(motion)
+    configure(motion, integrator)
     return motion
+
+
+def configure(motion: MOTION, integrator: CompiledIntegrator) -> None:
+    """A method of integration, as at the start."""
+    largest, motion.retries = motion.max_step, 0
+    integrator.configure(motion)
+    motion.max_step = largest
 
 
 def _masks(linked: Linked) -> list[int]:

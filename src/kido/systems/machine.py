@@ -505,3 +505,12 @@ def tick_now(system):
 def run_one(system, program):
     """A program, from Python. Returns DONE or NOT_SOLVED."""
     return run_program(view(SYSTEM, system), program)
+
+
+@entry("i8(i8,i8,i8,i8)")
+def run_often(system, first, last, times):
+    """Blocks that ask nobody, over and over. Returns DONE."""
+    s = view(SYSTEM, system)
+    for _ in range(times):
+        run_plain(s, s.value, s.code, first, last)
+    return DONE

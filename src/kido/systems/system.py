@@ -19,6 +19,7 @@ from kido.systems.checkpoint import Checkpoint, check_fits, put_back, taken
 from kido.systems.clock import SECOND, as_nanoseconds, as_rate
 from kido.systems.declarations import State
 from kido.systems.engine import Engine
+from kido.systems.inspection import Cost, Entry, as_dot, costs, entries
 from kido.systems.linking import Linked
 from kido.systems.log import ROWS, Log, as_ports
 from kido.systems.model import Model, Port
@@ -204,11 +205,16 @@ class System(Assembly):
 
     @in_turn
     def reset(self) -> None:
-        """Back to time 0 and to initial values of all states; parameters stay."""
-        self._flush()
-        self._engine, self._kept = None, {}
+        """Back to time 0 and to initial values of all states; parameters, the world and logs stay as they are."""
+        self._kept = {}
         self._now = self._ticked = 0
         self._elapsed = 0.0
+        engine = self._engine
+        if engine is not None:
+            self._flush()
+            engine.begin()
+            if self._side is not None:
+                self._side.read()
 
     # Values ------------------------------------------------------------------------------------------------
 
@@ -250,6 +256,25 @@ class System(Assembly):
         for call in engine.linked.calls:
             call.parameters_changed()
         engine.refresh()
+
+    # Looking at it -----------------------------------------------------------------------------------------
+
+    def entries(self, values: bool = True) -> tuple[Entry, ...]:
+        """All parameters, inputs, outputs and states, by path.
+
+        Args:
+            values: with present values; False: of a system that cannot run yet.
+        """
+        return tuple(entries(self, values))
+
+    def graph(self) -> str:
+        """Assemblies, models with their rates, and connections with their units, in DOT, the language of Graphviz."""
+        return as_dot(self)
+
+    @in_turn
+    def costs(self) -> tuple[Cost, ...]:
+        """What each model costs, the dearest first; measured now, on copies of the values."""
+        return tuple(costs(self.engine))
 
     # Logs and checkpoints ----------------------------------------------------------------------------------
 
