@@ -5,6 +5,7 @@ from kido.systems.checkpoint import Checkpoint
 from kido.systems.clock import Rate, as_rate
 from kido.systems.declarations import Crossing, Declared, Input, Noise, Output, Parameter, State
 from kido.systems.dispersion import Dispersion
+from kido.systems.files import load_assembly
 from kido.systems.inspection import Cost, Entry
 from kido.systems.log import Log, LogData, read_log
 from kido.systems.model import Model, Port, PythonModel
@@ -43,5 +44,6 @@ __all__ = [
     "as_rate",
     "as_unit",
     "feedthrough",
+    "load_assembly",
     "read_log",
 ]

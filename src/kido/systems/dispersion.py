@@ -31,8 +31,9 @@ class Dispersion(FixedAttributes):
         seed: of all of them.
 
     Example:
-        >>> spread = Dispersion({"motor.R": lambda rng: rng.normal(1.0, 0.1), "ball.height": lambda rng: rng.uniform(1, 2)})
-        >>> heights = [system["ball.height"].value for run in spread.runs(system, 1000) if not system.run(2.0)]
+        >>> spread = Dispersion({"motor.R": lambda rng: rng.normal(1.0, 0.1)})
+        >>> for run in spread.runs(system, 1000):
+        ...     system.run(2.0)
 
     Raises:
         ModelError: no functions by path.
