@@ -154,6 +154,7 @@ from kido import operators as operators
 from kido import optimization as optimization
 from kido import quantities as quantities
 from kido import recording as recording
+from kido import rendering as rendering
 from kido import simulation as simulation
 from kido import solvers as solvers
 from kido import systems as systems

@@ -11,7 +11,7 @@ import pytest
 import kido
 from kido import demos
 from kido.demos.demo import Demo
-from kido.errors import ModelError, NameLookupError, StateError
+from kido.errors import FileFormatError, ModelError, NameLookupError, StateError
 
 G = 9.81
 
@@ -63,6 +63,19 @@ def test_every_demo_runs_keys_sliders_and_all(name):
     assert set(demo.read()) == set(demo.numbers)
 
 
+def test_models_of_ones_own_are_refused_where_there_is_no_place_for_them():
+    with pytest.raises(ModelError, match=r"demo 'dominoes': shows no such models of yours, 1 skeletons: too many"):
+        demos.load("dominoes", "humanoid")
+    with pytest.raises(ModelError, match=r"demo 'chain': .*2 skeletons"):
+        demos.load("chain", "arm7", "arm7")
+    with pytest.raises(ModelError, match=r"demo 'ik': .*1 skeletons and a motion: .*'motion'"):
+        demos.load("ik", "humanoid", motion="walk.dof")
+    with pytest.raises(FileFormatError, match="no such file"):
+        demos.load("chain", "nothing.skel")
+    with pytest.raises(NameLookupError, match="no part of the model 'LHEE'"):
+        demos.load("ik", "humanoid")
+
+
 def test_what_a_demo_declares_is_checked():
     world = kido.World()
     demo = Demo(world)
@@ -103,6 +116,34 @@ def test_chain_euler_explodes_and_runge_kutta_keeps_the_energy():
     demo.model.reset()
     demo.run(0.2)
     assert "exploded" not in demo.read()["energy gained, explicit Euler [J]"]
+
+
+def old_skel(path: Path, links: int) -> Path:
+    """A chain in RTQL8's format: cubes on rotation vectors, hanging down its Y axis."""
+    names = [[f"n{k}<a-{axis}>" for axis in "XYZ"] for k in range(links)]
+    text = "dofs { L { 0.05, 0, 10 } " + "".join(f"{n} {{ 0, -3, 3 }} " for group in names for n in group)
+    text += "} mass { m { 0.1 } } "
+    for k, group in enumerate(names):
+        text += f"node n{k} {{ 0 chain {{ 2 telescope {{ <0,-1,0>, L }} rotate_expmap {{ <{', '.join(group)}> }} }} "
+        text += "primitive { <0.2,1,0.2>, <0,-0.5,0>, L, CUBE, m } "
+    path.write_text(text + "}" * links)
+    return path
+
+
+def test_a_chain_of_ones_own_hangs_there_three_times(tmp_path: Path):
+    demo = demos.load("chain", old_skel(tmp_path / "Chain.skel", 4))
+    assert [s.num_dofs for s in demo.skeletons] == [12, 12, 12]
+    twists = [d.name for d in demo.skeletons[0].dofs if d.name.endswith("<a-Y>")]
+    demo.run(0.5)
+    assert abs(number(demo, "energy gained, RK4")) < 1e-5
+    assert (np.array([body.com[2] for body in demo.skeletons[2].bodies]) < 0.7).all()  # they hang
+    demo.slide("Damping [N m s/rad]", 0.002)
+    chain, seen = demo.skeletons[2], []
+    demo.model.add_step_callback(lambda _: seen.append(chain.forces / chain.velocities), before=True)
+    demo.run(1 / 60)
+    expected = [-0.0002 if dof.name in twists else -0.002 for dof in chain.dofs]
+    np.testing.assert_allclose(seen[-1], expected, rtol=1e-12)
+    assert len(twists) == 4
 
 
 def test_chain_damping_takes_energy_from_all():
@@ -298,6 +339,17 @@ def test_harness_holds_the_pelvis_and_its_forces_balance():
     assert 0.5 < number(demo, "pelvis has moved") < 500.0
     demo.press("X")
     assert demo.read()["harness"] == "off" and len(demo.model.constraints) == 0
+
+
+def test_bodies_of_ones_own_fall_on_each_other():
+    flat = kido.Skeleton("flat")
+    shape = kido.Box((0.3, 0.3, 0.02))
+    flat.add_body("plate", kido.FreeJoint(), inertia=kido.Inertia.from_shape(shape, mass=0.5)).add_shape(shape)
+    demo = demos.load("boxes", flat, flat, flat, flat)
+    demo.run(1.0)
+    heights = [demo.model.skeleton(f"cube_{k}").com[2] for k in range(4)]
+    np.testing.assert_allclose(heights, [0.01, 0.03, 0.05, 0.07], atol=1e-5)
+    assert flat.com[2] == 0.0  # the one that was given is as it was
 
 
 def test_gradient_descent_brings_the_heels_together():

@@ -12,7 +12,7 @@ from kido.cli.options import Demo
 from kido.cli.progress import BAR, Counter, bar, file_line, hush
 from kido.errors import NameLookupError
 
-NEED_NAME = ("duration", "html", "film", "port")
+NEED_NAME = ("motion", "duration", "html", "film", "port")
 
 
 def demo(options: Demo) -> int:
@@ -28,7 +28,7 @@ def demo(options: Demo) -> int:
         return OK
     demos.path(options.name)
     _check(options)
-    made = demos.load(options.name)
+    made = demos.load(options.name, *options.skeleton, motion=options.motion)
     for key in options.press:
         if key not in made.keys:
             raise NameLookupError(f"key of the demo {options.name}", key, list(made.keys))

@@ -1,20 +1,25 @@
 """Applications, each a short program of its own: a file `NAME.py` in this folder.
 
 Its docstring says what it shows; its function `make` makes the world, and what people can do with it, as a
-`kido.demos.demo.Demo`. A file that is put here is found by `kido demo` and by the functions below.
+`kido.demos.demo.Demo`. A file that is put here is found by `kido demo` and by the functions below. One that can show
+people's own models has them as arguments, `make(skeleton=None)` or `make(*skeletons)`, and `make(..., *, motion=None)`.
 """
 
 from __future__ import annotations
 
 import ast
+import inspect
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from kido.errors import NameLookupError
+from kido.errors import ModelError, NameLookupError
+from kido.io import load_motion, load_skeleton
 
 if TYPE_CHECKING:
     from kido.demos.demo import Demo
+    from kido.motions import Motion
+    from kido.skeleton import Skeleton
 
 __all__ = ["description", "load", "names", "path"]
 
@@ -43,8 +48,30 @@ def description(name: str) -> str:
     return ast.get_docstring(ast.parse(path(name).read_text(encoding="utf-8"))) or ""
 
 
-def load(name: str) -> Demo:
-    """The demo `name`, made anew. Raises like `path`."""
-    demo = import_module(f"kido.demos.{path(name).stem}").make()
+def load(name: str, *skeletons: str | Path | Skeleton, motion: str | Path | Motion | None = None) -> Demo:
+    """The demo `name`, made anew, of models of your own if it takes such.
+
+    Args:
+        name: which one.
+        skeletons: files, or skeletons, in place of the demo's own.
+        motion: a file, or a motion, in place of the demo's own.
+
+    Raises:
+        NameLookupError: there is no such demo.
+        ModelError: the demo takes no skeletons, not as many, or no motion.
+        FileFormatError: as of `kido.load_skeleton` and `kido.load_motion`.
+    """
+    make = import_module(f"kido.demos.{path(name).stem}").make
+    own: dict[str, Any] = {} if motion is None else {"motion": motion}
+    try:
+        inspect.signature(make).bind(*skeletons, **own)
+    except TypeError as error:
+        raise ModelError(
+            f"demo {name!r}: shows no such models of yours, {len(skeletons)} skeletons"
+            f"{' and a motion' if own else ''}: {error}"
+        ) from None
+    if isinstance(motion, str | Path):
+        own["motion"] = load_motion(motion)
+    demo = make(*(load_skeleton(s) if isinstance(s, str | Path) else s for s in skeletons), **own)
     demo.name, demo.description = name, description(name)
     return demo

@@ -3,30 +3,37 @@
 The cubes of RTQL8's tutorial, of 5 cm and 1 kg, at 1 kHz: the second starts on the first, the third 3 cm above, 5 cm
 aside, so that it meets an edge. Every frame is baked as a snapshot of the world, with its contacts; played back, it is
 put back. A push in the past starts a new future. The solver may be the exact one or, as in the tutorial, Lemke's.
+With `--skeleton FILE`, once for each, bodies of your own fall.
 """
 
 import numpy as np
 
 import kido
+from kido.demos.chain import put
 from kido.demos.demo import FPS, Demo
 
 EDGE = 0.05
-PLACES = ((0.0, 0.5 * EDGE), (0.0, 1.5 * EDGE), (0.05, 2.5 * EDGE + 0.03))  # x and z [m]
 COLORS = ((0.27, 0.51, 0.71), (0.93, 0.64, 0.24), (0.86, 0.37, 0.27))
 
 
-def make():
+def cube():
+    skeleton, shape = kido.Skeleton("cube"), kido.Box((EDGE, EDGE, EDGE))
+    body = skeleton.add_body("cube", kido.FreeJoint("free"), inertia=kido.Inertia.from_shape(shape, mass=1.0))
+    body.add_shape(shape)
+    return skeleton
+
+
+def make(*skeletons):
     world = kido.World("boxes", time_step=1e-3)
     world.add_ground(friction=1.0)
-    cubes = []
-    for (x, z), color in zip(PLACES, COLORS):
-        skeleton = kido.Skeleton(f"cube_{len(cubes)}")
-        shape = kido.Box((EDGE, EDGE, EDGE))
-        cube = skeleton.add_body("cube", kido.FreeJoint("free"), inertia=kido.Inertia.from_shape(shape, mass=1.0))
-        cube.add_shape(shape, color=color)
-        skeleton.positions = [0, 0, 0, x, 0, z]
-        world.add_skeleton(skeleton)
-        cubes.append(cube)
+    cubes, top = [], 0.0
+    for k, model in enumerate(skeletons or [cube()] * 3):
+        skeleton = world.add_skeleton(model.clone(f"cube_{k}"))
+        cubes.append(skeleton.bodies[-1])
+        half = cubes[k].shape(0).shape.aabb[1, 2]
+        aside, above = (0.0, 0.0) if k < 2 else (0.05, 0.03)
+        put(skeleton, (aside, 0, top + half + above), COLORS[k % 3])
+        top += 2 * half
     demo = Demo(world, duration=3.0, camera=((0.35, -0.7, 0.35), (0, 0, 0.06)))
 
     for key, label, force in (("1", "Push the lowest cube left", -40.0), ("2", "Push the lowest cube right", 40.0)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,7 +13,7 @@ import numpy as np
 from kido.attributes import FixedAttributes
 from kido.errors import ModelError, NameLookupError, StateError
 from kido.simulation import World
-from kido.skeleton import BodyNode, Skeleton
+from kido.skeleton import BodyNode, FrameNode, Skeleton
 
 if TYPE_CHECKING:
     from kido.viewer import CameraPose, Trajectory, Viewer
@@ -28,6 +28,19 @@ TAKEN = ("SPACE", "ARROWRIGHT", "R", "H", "P")
 """Keys that the viewer has itself."""
 
 F = TypeVar("F", bound=Callable[..., Any])
+N = TypeVar("N", bound=BodyNode | FrameNode)
+
+
+def ending(parts: Sequence[N], name: str) -> N:
+    """The body or node with a name, or with the name of a file and an underscore before it, as in files of RTQL8.
+
+    Raises:
+        NameLookupError: there is none.
+    """
+    for part in parts:
+        if part.name == name or part.name.endswith(f"_{name}"):
+            return part
+    raise NameLookupError("part of the model", name, [part.name for part in parts])
 
 
 @dataclass
@@ -218,7 +231,7 @@ class Demo(FixedAttributes):
         Raises:
             StateError: a duration that is not a finite number of at least 0.
         """
-        from kido.viewer.model import body_labels, model_poses
+        from kido.rendering.model import body_labels, model_poses
         from kido.viewer.trajectory import Trajectory, TrajectorySampler
 
         duration = self.duration if duration is None else duration

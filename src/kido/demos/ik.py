@@ -3,36 +3,43 @@
 The application of RTQL8's tutorial: a position constraint for each heel lies in an objective box, whose value is
 sum of w/2 |c|^2 with w = 2, and x becomes x - alpha grad for 300 steps with alpha = 0.01. Markers are the heels and the
 places. The same constraints in a constraint box must hold: a solver finds them to 1e-6 at once, bounds of the joints
-kept, and stays near to the pose before.
+kept, and stays near to the pose before. With `--skeleton FILE` it is the person of that file, whose markers LHEE and
+RHEE are brought together.
 """
 
 import numpy as np
 
 import kido
-from kido.demos.demo import Demo
+from kido.demos.demo import Demo, ending
 from kido.ik import Task
 from kido.ik.motion import ConstraintBox, MotionProblem, ObjectiveBox, PositionConstraint
 
-APART, HEEL = 0.05, (-0.06, 0.0, -0.07)  # between the heels; where they are in the feet [m]
+APART, HEEL = 0.05, (-0.06, 0.0, -0.07)  # between the heels; where they are in our feet [m]
 STEPS, ALPHA, A_FRAME = 300, 0.01, 5
 
 
-def make():
+def our_human():
     human = kido.load("humanoid")
     for name, value in {"left_knee": 0.4, "right_knee": 0.4, "left_elbow": -0.4, "right_elbow": -0.4}.items():
         human.dof(name).position = value
+    for side in ("left", "right"):
+        human.body(f"{side}_foot").create_node(kido.Marker, f"{side[0].upper()}HEE", HEEL)
+    return human
+
+
+def make(skeleton=None):
+    human = our_human() if skeleton is None else skeleton
     start = human.positions
-    feet = [human.body("left_foot"), human.body("right_foot")]
-    markers = [foot.create_node(kido.Marker, f"{foot.name}_heel", HEEL) for foot in feet]
-    middle = np.mean([marker.world_transform[:3, 3] for marker in markers], axis=0)
+    markers = [ending(human.nodes(kido.Marker), name) for name in ("LHEE", "RHEE")]
+    middle = np.mean([marker.position for marker in markers], axis=0)
     demo = Demo(human, duration=2.0)
     places, steps, x, problem = np.zeros((2, 3)), STEPS, start, MotionProblem(human)
 
     def constraints():
-        return [PositionConstraint(foot, p, offset=HEEL, weight=2.0) for foot, p in zip(feet, places)]
+        return [PositionConstraint(m.body, p, offset=m.offset, weight=2.0) for m, p in zip(markers, places)]
 
     def errors():
-        return [float(np.linalg.norm(m.world_transform[:3, 3] - p)) for m, p in zip(markers, places)]
+        return [float(np.linalg.norm(m.position - p)) for m, p in zip(markers, places)]
 
     @demo.key("G", "Gradient descent, from here")
     def descend():
