@@ -142,6 +142,7 @@ from kido import batch as batch
 from kido import collision as collision
 from kido import control as control
 from kido import demos as demos
+from kido import devices as devices
 from kido import dynamics as dynamics
 from kido import ik as ik
 from kido import integrators as integrators
@@ -154,8 +155,10 @@ from kido import operators as operators
 from kido import optimization as optimization
 from kido import quantities as quantities
 from kido import recording as recording
+from kido import rendering as rendering
 from kido import simulation as simulation
 from kido import solvers as solvers
+from kido import systems as systems
 from kido import viewer as viewer
 
 __all__ = ['ActivePassiveSplit', 'ActuatorType', 'AngleConstraint', 'ArgumentError', 'Arrow', 'Aspect', 'Attachment', 'AxisForces', 'BallJoint', 'BallJointConstraint', 'BodyConstraint', 'BodyNode', 'Box', 'Branch', 'Capsule', 'Carrier', 'Chain', 'CompositeIK', 'CompoundJoint', 'ConcurrencyError', 'Cone', 'Configuration', 'ConstrainedDynamics', 'ConstrainedSystem', 'Constraint', 'ConstraintReport', 'ContactEvent', 'ContactEventKind', 'ContactSet', 'ContactSurface', 'ContactSurfaceHandler', 'CouplerConstraint', 'Cylinder', 'CylindricalJointConstraint', 'DegreeOfFreedom', 'DifferentialConstraint', 'DifferentialIK', 'DistanceConstraint', 'DynamicsReport', 'DynamicsSolver', 'Ellipsoid', 'EndEffector', 'ErpCfm', 'EulerJoint', 'Expansion', 'FileFormatError', 'FixedFrame', 'Frame', 'FrameNode', 'FreeJoint', 'GearConstraint', 'Group', 'Heightmap', 'HierarchicalIK', 'Hinge', 'IkSolver', 'Inertia', 'InverseKinematics', 'Joint', 'KidoError', 'KidoWarning', 'LineSegment', 'Linkage', 'LinkageCriteria', 'LoopJoint', 'Marker', 'MarkerMotion', 'Mesh', 'MeshNotFoundError', 'Mimic', 'MissingExtraError', 'ModelError', 'Motion', 'MultiSphereHull', 'NameLookupError', 'Node', 'OperatorError', 'PlanarJoint', 'PlanarJointConstraint', 'Plane', 'PointCloud', 'PointOnPlaneConstraint', 'PrismaticJoint', 'PrismaticJointConstraint', 'Pyramid', 'ReadOnlyError', 'Recorder', 'Recording', 'RevoluteJoint', 'RevoluteJointConstraint', 'SavedProperties', 'SavedState', 'ScrewJoint', 'ScrewJointConstraint', 'Shape', 'ShapeError', 'ShapeNode', 'SimpleFrame', 'Skeleton', 'Skin', 'SkinState', 'Sleeping', 'SoftBodyNode', 'SoftMesh', 'SpatialOperators', 'Sphere', 'SpringDamper', 'State', 'StateError', 'StepReport', 'Subgraph', 'Support', 'Surface', 'Target', 'TaskSpaceRegion', 'Terminal', 'TimeConstant', 'TranslationalJoint', 'TravelConstraint', 'UniversalJoint', 'UniversalJointConstraint', 'UnknownAttributeError', 'UserConstraint', 'UserJoint', 'VoxelGrid', 'WORLD_FRAME', 'WeldJoint', 'WeldJointConstraint', 'WholeBodyIK', 'World', 'WorldFrame', 'WorldSnapshot', '__version__', 'load', 'load_motion', 'load_skeleton', 'load_world', 'save']
