@@ -107,7 +107,7 @@ def slipping(world: kido.World, sole: kido.BodyNode) -> np.ndarray:
     return (sole.linear_velocity() + np.cross(sole.angular_velocity(), point))[:2]
 
 
-def figure(found: dict[str, tuple[np.ndarray, np.ndarray, float]], path: Path) -> None:
+def figure(found: dict[str, tuple[dict[str, np.ndarray], np.ndarray, float]], path: Path) -> None:
     """Polar plots, one for each person: by label, the largest impulses by law, and limits."""
     import matplotlib.pyplot as plt
 
@@ -133,7 +133,7 @@ def main() -> None:
     parser.add_argument("--laws", nargs="+", default=list(LABELS), choices=list(LABELS))
     parser.add_argument("--figure", type=Path)
     options = parser.parse_args()
-    found = {}
+    found: dict[str, tuple[dict[str, np.ndarray], np.ndarray, float]] = {}
     for label, skeleton in {"our humanoid": None, "the tutorial's fullbody1": options.skeleton}.items():
         if label != "our humanoid" and skeleton is None:
             continue

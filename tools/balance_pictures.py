@@ -34,7 +34,7 @@ def main() -> None:
         demo.press(key)
         motion = demo.run(EVERY * (FRAMES - 1))
         with tempfile.TemporaryDirectory() as folder:
-            camera = CameraPose(place, (0.0, 0.0, 0.85), fov=0.6)
+            camera = CameraPose(np.array(place), np.array([0.0, 0.0, 0.85]), fov=0.6)
             film = export_film(demo.model, motion, Path(folder) / "a.webp", fps=1 / EVERY, size=SIZE, camera=camera)
             rows.append(np.concatenate([frame[..., :3] for frame in islice(iio.imiter(film), FRAMES)], axis=1))
     iio.imwrite(TARGET, np.concatenate(rows, axis=0))

@@ -25,7 +25,7 @@ def law(s: kido.Skeleton, **changes) -> AnkleStrategy:
 def moving(seed: int) -> kido.Skeleton:
     """Our humanoid in a random motion, near upright, in gravity of any direction."""
     rng, s = np.random.default_rng(seed), kido.load("humanoid")
-    s.positions = 0.05 * rng.normal(size=s.num_dofs)
+    s.positions = np.clip(0.2 * rng.normal(size=s.num_dofs), s.position_lower_limits, s.position_upper_limits)
     s.velocities = rng.normal(size=s.num_dofs)
     s.gravity = rng.normal(size=3) * 5.0
     return s

@@ -2,9 +2,8 @@
 
 The balance application of RTQL8's tutorial. Joints are held by stable PD that knows the forces of contacts; ankles lean
 on the feet as the centre of mass is off their middle; the upper body takes up angular momentum (`AnkleStrategy`). Key W
-changes to `WholeBody` (goals for centre of mass, chest, momentum and posture, in a quadratic program at 250 Hz), key A
-back. Keys 1 to 4 push for 0.33 s, as the tutorial's do, in proportion to mass. The tutorial's `fullbody1.skel` can be
-given in place of our person.
+changes to `WholeBody` (goals for centre of mass, chest, momentum and posture; a quadratic program at 250 Hz), A back.
+Keys 1 to 4 push for 0.33 s as the tutorial's do, in proportion to mass. Its `fullbody1.skel` may stand for our person.
 """
 
 from dataclasses import dataclass
@@ -52,20 +51,20 @@ class Person:
 
     def ankle_strategy(self):
         """The tutorial's law, towards the present pose."""
-        s, firm = self.skeleton, np.isin([dof.name for dof in self.skeleton.dofs], self.legs)
-        gains = [self.size * np.where(firm, *k) for k in ((200, 20), (100, 10))]
-        shares = self.size * np.array(list(self.ankles.values()))
+        s, k, firm = self.skeleton, self.size, np.isin([dof.name for dof in self.skeleton.dofs], self.legs)
+        gains = [k * np.where(firm, *pair) for pair in ((200, 20), (100, 10))]
         return AnkleStrategy(
-            s, s.positions, *gains, feet=self.feet, ankles=list(self.ankles), ankle_kp=20.0 * shares,
-            ankle_kd=0.1 * self.size, upper=self.upper, momentum_gain=1000.0 * self.size, reach=0.15,
+            s, s.positions, *gains, s.dofs[6:], feet=self.feet, ankles=list(self.ankles), reach=0.15, upper=self.upper,
+            ankle_kp=[20.0 * k * x for x in self.ankles.values()], ankle_kd=0.1 * k, momentum_gain=1000.0 * k,
         )  # fmt: skip
 
     def whole_body(self):
         """The same by a program."""
-        s, chest = self.skeleton, self.chest
-        upright = BodyGoal(chest, chest.world_transform, rows="angular", weight=0.1)
-        goals = [ComGoal([*self.middle()[:2], s.com[2]]), upright, MomentumGoal(), PostureGoal(s, s.positions)]
-        return WholeBody(s, goals, [Contact(sole, self.corners(sole)) for sole in self.soles], rate=250.0)
+        s, posture = self.skeleton, PostureGoal(self.skeleton, self.skeleton.positions, self.skeleton.dofs[6:])
+        over = ComGoal([*self.middle()[:2], s.com[2]])
+        upright = BodyGoal(self.chest, self.chest.world_transform, rows="angular", weight=0.1)
+        contacts = [Contact(sole, self.corners(sole)) for sole in self.soles]
+        return WholeBody(s, [over, upright, MomentumGoal(), posture], contacts, s.dofs[6:], rate=250.0)
 
 
 def our_person():
@@ -84,12 +83,12 @@ def our_person():
 
 
 def tutorials_person(s):
-    """`fullbody1.skel` of RTQL8's tutorial, in its pose, with motors of 200 N m; its feet have toes, which lean too."""
+    """`fullbody1.skel` of RTQL8's tutorial in its pose, with bounded motors and damped joints; its toes lean, too."""
     heels, toes = ([ending(s.bodies, f"h_{part}_{x}") for x in ("left", "right")] for part in ("heel", "toe"))
     for dof in s.dofs:
         dof.position = next((angle for end, angle in TUTORIALS_POSE.items() if dof.name.endswith(end)), 0.0)
-    for joint in s.joints[1:]:
-        joint.force_limit = 200.0  # without, gains for momentum shake a body apart that tips
+    for joint in s.joints[1:]:  # or gains for momentum, and forces that are held for 4 ms, shake it apart as it tips
+        joint.force_limit, joint.damping = 200.0, 0.5
     names = [dof.name for dof in s.dofs]
     leaning = {n: x for n in names for end, x in (("ankle_euler_z", 1.0), ("toe_euler_z", 0.5)) if n.endswith(end)}
     return Person(
@@ -101,8 +100,9 @@ def tutorials_person(s):
 def standing_world(skeleton=None):
     """The person on the ground of a world."""
     person = our_person() if skeleton is None else tutorials_person(skeleton)
-    height = next(dof for dof in person.skeleton.dofs if dof.name.endswith(("root_z", "trans_y")))
-    height.position -= person.places()[:, 2].min()
+    next(dof for dof in person.skeleton.dofs if dof.name.endswith(("root_z", "trans_y"))).position -= person.places()[
+        :, 2
+    ].min()
     world = kido.World("balance", time_step=1e-3)
     world.add_skeleton(person.skeleton)
     world.add_ground(friction=1.0)
