@@ -138,9 +138,11 @@ def main() -> None:
         if label != "our humanoid" and skeleton is None:
             continue
         impulses: dict[str, np.ndarray] = {}
+        shown: list[tuple[np.ndarray, float]] = []
         for law in options.laws:
             world, person = made(skeleton, law)
             limit, factor = limits(person)
+            shown.append((limit, factor))
             scale = person.skeleton.mass / MASS
             kept = [survives(world, person, SECONDS * scale * f) for _, f in PUSHES.values()]
             print(f"{label}, {LABELS[law]}: tutorial's pushes times {scale:.3g} survived: {kept}", flush=True)
@@ -149,7 +151,7 @@ def main() -> None:
             print("  m omega0 d [N s]     ", limit.round(1), f"; over {SECONDS} s times {factor:.2f}", flush=True)
             slip, moved, speed = stands(skeleton, law)
             print(f"  stands 60 s: slip {slip:.3f} mm, soles moved by {moved:.3f} mm; {speed:.1f} times real time")
-        found[label] = impulses, limit, factor
+        found[label] = impulses, *shown[0]
     if options.figure is not None:
         figure(found, options.figure)
 

@@ -52,9 +52,9 @@ class Person:
     def ankle_strategy(self):
         """The tutorial's law, towards the present pose."""
         s, k, firm = self.skeleton, self.size, np.isin([dof.name for dof in self.skeleton.dofs], self.legs)
-        gains = [k * np.where(firm, *pair) for pair in ((200, 20), (100, 10))]
+        kp, kd = (k * np.where(firm, *pair) for pair in ((200, 20), (100, 10)))
         return AnkleStrategy(
-            s, s.positions, *gains, s.dofs[6:], feet=self.feet, ankles=list(self.ankles), reach=0.15, upper=self.upper,
+            s, s.positions, kp, kd, s.dofs[6:], feet=self.feet, ankles=list(self.ankles), reach=0.15, upper=self.upper,
             ankle_kp=[20.0 * k * x for x in self.ankles.values()], ankle_kd=0.1 * k, momentum_gain=1000.0 * k,
         )  # fmt: skip
 
