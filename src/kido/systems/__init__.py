@@ -8,14 +8,17 @@ from kido.systems.schema import MODEL
 from kido.systems.system import System
 from kido.systems.tracing import feedthrough
 from kido.systems.units import Unit, as_unit
+from kido.systems.world_ports import BodyPort, JointPort, WorldPort
 
 __all__ = [
     "MODEL",
     "Assembly",
+    "BodyPort",
     "Connection",
     "Crossing",
     "Declared",
     "Input",
+    "JointPort",
     "Model",
     "Noise",
     "Output",
@@ -26,6 +29,7 @@ __all__ = [
     "State",
     "System",
     "Unit",
+    "WorldPort",
     "as_rate",
     "as_unit",
     "feedthrough",

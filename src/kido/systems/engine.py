@@ -14,7 +14,7 @@ from kido.integrators.integrator import CompiledIntegrator
 from kido.integrators.schema import MOTION
 from kido.systems import machine
 from kido.systems import schema as kinds
-from kido.systems.declarations import Output
+from kido.systems.declarations import Input, Output
 from kido.systems.linking import CONSTANT, HOLDING, Linked, direction_of
 from kido.systems.operations import Blocks, Operation, needed
 from kido.systems.schema import CODE, RECORDING, SYSTEM
@@ -31,7 +31,6 @@ class Engine:
         integrator: of continuous states.
         step: largest step of integration [s].
         recordings: what is written down: rate, signals' values, rows.
-        commands: values that a world is given at each of its steps.
     """
 
     def __init__(
@@ -40,9 +39,15 @@ class Engine:
         integrator: CompiledIntegrator,
         step: float,
         recordings: Sequence[tuple[Any, list[int], int]] = (),
-        commands: Sequence[int] = (),
     ):
         self.linked = linked
+        commands = [
+            slot
+            for m in linked.models
+            if m.is_boundary
+            for name in m.of_kind(Input)
+            for slot in linked.slots[m.path, name]
+        ]
         self.recordings: list[tuple[int, RECORDING]] = []
         for rate, slots, rows in recordings:
             made = RECORDING(signals=len(slots), rows=rows)
@@ -76,6 +81,7 @@ class Engine:
         self._ticks: dict[int, tuple[int, int]] = {}
         self._programs: list[tuple[int, int]] = []
         self._visible = self._found_visible()
+        self._asking = sorted({linked.rate_number(c.model.clock) for c in linked.calls if c.model.clock is not None})
         self._write_programs(commands)
         for mask in _masks(linked):
             self._add_tick(mask)
@@ -219,6 +225,14 @@ class Engine:
             elif status != kinds.PAUSED:
                 self.check(status)
                 return
+
+    def next_python(self) -> int:
+        """The next time [ns] at which Python is wanted: for one of its models, or for a recording that will be full."""
+        s, rates = self.system, self._asking
+        times = [int(s.next[k]) for k in rates]
+        for k, r in self.recordings:
+            times.append(int(s.next[k] + s.whole[k] * (len(r.times) - 1 - r.count)))
+        return min(times, default=1 << 62)
 
     def abandon_tick(self) -> None:
         """A tick failed within: it is not gone on with."""

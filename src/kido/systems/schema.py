@@ -79,6 +79,7 @@ class SYSTEM(Struct):
     due = integer(doc="rates that are due now, as bits")
     full = integer(doc="address of the recording that is full")
     budget = integer(doc="steps until Python has its turn")
+    failure = integer(doc="why it stands still in the steps of a world; DONE: it does not")
     steps = integer(doc="steps of integration done")
     located = integer(doc="crossings located")
     ticks = integers("rates", doc="ticks up to now")

@@ -12,12 +12,15 @@ from kido.integrators.explicit import explicit_step
 from kido.integrators.integrator import CompiledIntegrator, count
 from kido.interrupts import deferred_signals
 from kido.math.transform import as_positive
+from kido.simulation import World
 from kido.systems.assembly import Assembly
 from kido.systems.clock import SECOND, as_nanoseconds
 from kido.systems.declarations import Noise, Output, State
 from kido.systems.engine import Engine
 from kido.systems.linking import Linked
 from kido.systems.model import Model, Port
+from kido.systems.world_ports import WorldPort
+from kido.systems.world_side import WorldSide
 from kido.turns import Turn, in_turn
 
 
@@ -26,10 +29,13 @@ class System(Assembly):
 
     What is traced or compiled runs without Python; it is asked where a model of plain Python is due. Between ticks
     continuous states are integrated in equal steps, or in steps that follow their error; steps end at ticks and at
-    crossings. Models and connections may be added and removed at any time; states of those that stay, stay.
+    crossings. With a world all this happens in the world's steps, whose time step divides all periods: at the start of
+    a step joints and bodies are read, what is due is done, and forces are given, which hold during the step. Models and
+    connections may be added and removed at any time; states of those that stay, stay.
 
     Args:
         name: for messages; it is no part of paths.
+        world: whose joints and bodies `JointPort` and `BodyPort` stand for; its steps run the system.
         step: largest step of integration [s], of integrators of fixed steps.
         integrator: an explicit Runge-Kutta method of `kido.integrators`: `RK4`, `DormandPrince`, `ExplicitEuler`.
         seed: of all noise.
@@ -50,6 +56,7 @@ class System(Assembly):
     def __init__(
         self,
         name: str = "system",
+        world: World | None = None,
         *,
         step: float = 1e-3,
         integrator: Integrator | None = None,
@@ -64,6 +71,7 @@ class System(Assembly):
         self._now, self._ticked = 0, 0
         self._elapsed = 0.0
         self._integrator: CompiledIntegrator = RK4()
+        self._side = None if world is None else WorldSide(self, world)
         if integrator is not None:
             self.integrator = integrator
 
@@ -81,6 +89,11 @@ class System(Assembly):
     def root_system(self) -> System:
         """Itself."""
         return self
+
+    @property
+    def world(self) -> World | None:
+        """Whose steps run it."""
+        return None if self._side is None else self._side.world
 
     @property
     def time(self) -> float:
@@ -135,7 +148,7 @@ class System(Assembly):
         """Go on for a time, and do what is due at its end.
 
         Args:
-            duration: [s], whole nanoseconds.
+            duration: [s], whole nanoseconds; with a world, whole time steps of it.
 
         Raises:
             ModelError: inputs that are not connected, an algebraic loop, equations that cannot be traced.
@@ -148,10 +161,32 @@ class System(Assembly):
 
     def _advance(self, engine: Engine, stop: int) -> None:
         try:
-            engine.run(stop, self._flush)
+            if self._side is None:
+                engine.run(stop, self._flush)
+            else:
+                self._advance_world(engine, self._side, stop)
         except BaseException:
             engine.abandon_tick()
             raise
+
+    def _advance_world(self, engine: Engine, side: WorldSide, stop: int) -> None:
+        """Steps of the world, to those at which Python is wanted."""
+        h, s = side.step, engine.system
+        if (stop - s.now) % h:
+            raise ModelError(
+                f"{self._what}: run: {(stop - s.now) / SECOND:g} s is no whole number of the world's time steps of "
+                f"{h / SECOND:g} s"
+            )
+        while True:
+            side.read()
+            engine.tick(self._flush)
+            if s.now >= stop:
+                return
+            until = min(stop, engine.next_python())
+            side.world.step((until - int(s.now)) // h)
+            if s.failure != 0:
+                failure, s.failure = int(s.failure), 0
+                engine.check(failure)
 
     def _flush(self) -> None:
         """Recordings are full."""
@@ -169,6 +204,8 @@ class System(Assembly):
         """The present value of an input, an output or a state, see `Port.value`."""
         port = self._port(port)
         engine = self.engine
+        if self._side is not None:
+            self._side.read()
         engine.signals()
         slots = engine.linked.of(port)
         return float(engine.value[slots[0]]) if not port.shape else engine.value[slots].reshape(port.shape)
@@ -205,7 +242,19 @@ class System(Assembly):
     # Structure ---------------------------------------------------------------------------------------------
 
     def check_part(self, part: Model | Assembly) -> None:
-        """Refuse a part that cannot be in it."""
+        """Refuse a part that cannot be in it.
+
+        Raises:
+            ModelError: it is of a world, or has a rate, that does not fit the system's world.
+        """
+        what, side = f"{self._what}: add", self._side
+        for m in (part,) if isinstance(part, Model) else part.models:
+            if isinstance(m, WorldPort):
+                if side is None:
+                    raise ModelError(f"{what}: model {m.name!r} is of a world; this system has none: System(world=...)")
+                side.check_port(m, what)
+            if side is not None and m.clock is not None:
+                side.check_rate(m.clock, f"{what}: model {m.name!r}")
 
     @in_turn
     def structure_changed(self) -> None:
@@ -222,10 +271,16 @@ class System(Assembly):
     def engine(self) -> Engine:
         """The compiled side of the present structure."""
         if self._engine is None:
-            self._engine = self._make_engine()
-        return self._engine
+            try:
+                self._make_engine()
+            except BaseException:
+                self._engine = None
+                raise
+        engine = self._engine
+        assert engine is not None
+        return engine
 
-    def _make_engine(self) -> Engine:
+    def _make_engine(self) -> None:
         linked = Linked(self.models, self.connections, self._seed)
         made = self._compiled(linked)
         s, kept = made.system, self._kept
@@ -242,10 +297,26 @@ class System(Assembly):
             s.ticks[k], s.next[k] = number, rate.tick(number)
             s.carry[k] = number * rate.numerator % rate.denominator
         made.refresh()
-        return made
+        self._engine = made
+        if self._side is not None:
+            for rate in linked.rates:
+                self._side.check_rate(rate, self._what)
+            self._side.attach(made)
+            self._side.read()
 
     def _compiled(self, linked: Linked) -> Engine:
         return Engine(linked, self._integrator, self._step)
+
+    # Copies, of worlds with systems say, make what holds addresses anew.
+
+    def __getstate__(self) -> dict[str, Any]:
+        engine = self._engine
+        own = {**vars(self), "_engine": None}
+        if engine is not None:
+            s = engine.system
+            own |= {"_kept": self._values(engine), "_now": int(s.now), "_elapsed": float(s.elapsed)}
+            own["_ticked"] = int(s.ticked)
+        return own
 
     def _values(self, engine: Engine) -> dict[str, Any]:
         return {key: engine.value[slots].copy() for key, slots in _remembered(engine.linked).items()}
