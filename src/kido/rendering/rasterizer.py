@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -95,20 +96,21 @@ class Rasterizer:
         rows = lens.height
         parts = max(1, min(self.threads, n if n > 1 else rows * lens.width // 4096))
         works = [self._work(scene, lens, k).address for k in range(parts)]
+        call: Any = partial(draw_images, scene.arrays.address)
 
         def part(k: int) -> None:
             if n > 1:
                 span = (n * k // parts, n * (k + 1) // parts, 0, rows)
             else:
                 span = (0, n, rows * k // parts, rows * (k + 1) // parts)
-            draw_images(scene.arrays.address, works[k], *given, *span, *outputs)
+            call(works[k], *given, *span, *outputs)
 
         if parts == 1:
             part(0)
             return
         if self._pool is None or self._process != os.getpid():  # threads do not survive a fork
             self._pool, self._process = ThreadPoolExecutor(self.threads - 1), os.getpid()
-            draw_images(scene.arrays.address, works[0], *given, 0, 0, 0, 0, *outputs)  # compiled by one
+            call(works[0], *given, 0, 0, 0, 0, *outputs)  # compiled by one
         others = [self._pool.submit(part, k) for k in range(1, parts)]
         part(0)
         for other in others:
