@@ -12,7 +12,7 @@ import numpy as np
 from kido.errors import ModelError, StateError
 from kido.integrators.integrator import CompiledIntegrator
 from kido.integrators.schema import MOTION
-from kido.systems import machine
+from kido.systems import machine, programs
 from kido.systems import schema as kinds
 from kido.systems.declarations import Input, Noise, Output, Parameter, State
 from kido.systems.linking import CONSTANT, HOLDING, Linked, direction_of
@@ -191,12 +191,12 @@ class Engine:
 
     def refresh(self) -> None:
         """What depends on parameters and on what is held, after one of them was set."""
-        machine.run_one(self.system.address, kinds.CONSTANTS)
-        machine.run_one(self.system.address, kinds.HELD)
+        programs.run_one(self.system.address, kinds.CONSTANTS)
+        programs.run_one(self.system.address, kinds.HELD)
 
     def signals(self) -> None:
         """Bring all signals to the present state."""
-        self.check(machine.run_one(self.system.address, kinds.SIGNALS))
+        self.check(programs.run_one(self.system.address, kinds.SIGNALS))
 
     def run(self, stop: int, flush: Any) -> None:
         """Go on to a time [ns], and do what is due there.
@@ -280,7 +280,7 @@ class Engine:
         ended = value[linked.first_state : linked.first_state + n].copy()
         value[linked.first_state : linked.first_state + n] = self.motion.u0[:n]  # back to the start of the step
         value[kinds.TIME] = self.time
-        machine.run_one(s.address, kinds.SIGNALS)
+        programs.run_one(s.address, kinds.SIGNALS)
         for op in self._visible:
             for out in op.outs:
                 if not math.isfinite(value[out]):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kido.attributes import dataclass
 from kido.reprs import brief
-from kido.systems import machine
+from kido.systems import programs
 from kido.systems import schema as kinds
 from kido.systems.assembly import Assembly
 from kido.systems.declarations import Input, Output, Parameter, State
@@ -142,7 +142,7 @@ def costs(engine: Engine) -> list[Cost]:
                 if not owners or code.block[m, 0] in (kinds.PYTHON, kinds.SOLVE, kinds.RECORD):
                     continue
                 started = clock.perf_counter()
-                machine.run_often(s.address, m, m + 1, _ROUNDS)
+                programs.run_often(s.address, m, m + 1, _ROUNDS)
                 share = (clock.perf_counter() - started) / _ROUNDS / len(owners)
                 for path in owners:
                     table[path] = table.get(path, 0.0) + share
