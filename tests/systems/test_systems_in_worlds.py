@@ -226,6 +226,14 @@ def test_what_does_not_fit_a_world_is_refused() -> None:
     assert system.parts == ()
 
 
+def test_batches_refuse_worlds_whose_systems_they_cannot_put_back() -> None:
+    world, skeleton = pendulum()
+    system = closed(world, skeleton, PD("law"))
+    system.run(0.01)
+    with pytest.raises(kido.ModelError, match="system 'system' has states"):
+        kido.batch.Worlds(world, 2)
+
+
 def test_nan_in_a_world_names_its_port() -> None:
     class Root(Model):
         u = Input("rad")
