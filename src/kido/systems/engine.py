@@ -20,7 +20,7 @@ from kido.systems.operations import Blocks, Operation, needed
 from kido.systems.schema import CODE, RECORDING, SYSTEM
 
 MOST_RATES = 62
-BUDGET = 100_000  # steps of integration until Python looks for signals
+BUDGET = 10_000  # ticks and steps of integration until Python looks for signals
 
 
 class Engine:
@@ -63,6 +63,7 @@ class Engine:
         checked = sorted(set(linked.held))
         self.system = SYSTEM(
             value=self.value,
+            values=len(self.value),
             motion=self.motion,
             continuous=linked.num_states,
             checks=len(checked),
@@ -238,9 +239,15 @@ class Engine:
             times.append(int(s.next[k] + s.whole[k] * (len(r.times) - 1 - r.count)))
         return min(times, default=1 << 62)
 
-    def abandon_tick(self) -> None:
-        """A tick failed within: it is not gone on with."""
-        self.system.pending, self.system.ticked = 0, 1
+    def undo_tick(self) -> None:
+        """If a tick is under way, which failed: back to before it; it is still to be done."""
+        s = self.system
+        if s.pending:
+            self.value[:] = s.undo
+            s.pending = s.ticked = 0
+            for rate, r in self.recordings:
+                if s.due >> rate & 1 and r.count and r.times[r.count - 1] == s.now:
+                    r.count -= 1
 
     # Failures ----------------------------------------------------------------------------------------------
 

@@ -52,6 +52,8 @@ def begin_tick(s):
         if s.code.mask[k] == s.due:
             s.at, s.end = s.code.tick[k, 0], s.code.tick[k, 1]
             s.pending = 1
+            for i in range(s.value.shape[0]):
+                s.undo[i] = s.value[i]
             return TICKING
     return UNKNOWN_TICK
 
@@ -66,7 +68,13 @@ def go_on_tick(s):
             s.at += 1  # where it goes on once Python has done it
             return ASKS_PYTHON + s.code.block[s.at - 1, 1]
         return LOG_FULL if kind == RECORD else NOT_SOLVED
+    total = 0.0
+    for k in range(s.checked.shape[0]):
+        total += 0.0 * s.value[s.checked[k]]
+    if total != 0.0:
+        return NOT_FINITE
     s.pending, s.ticked = 0, 1
+    s.budget -= 1
     for r in range(s.next.shape[0]):
         if (s.due >> r) & 1 != 0:
             s.ticks[r] += 1
@@ -75,10 +83,7 @@ def go_on_tick(s):
             if s.carry[r] >= s.denominator[r]:
                 s.carry[r] -= s.denominator[r]
                 s.next[r] += 1
-    total = 0.0
-    for k in range(s.checked.shape[0]):
-        total += 0.0 * s.value[s.checked[k]]
-    return DONE if total == 0.0 else NOT_FINITE
+    return DONE
 
 
 # Integration -----------------------------------------------------------------------------------------------
@@ -282,6 +287,8 @@ def advance(system):
             s.ticked = 1
         if s.now >= s.stop and s.elapsed == 0.0:
             return DONE
+        if s.budget <= 0:
+            return PAUSED
         target = next_event(s)
         status = integrate(s, target)
         if status != DONE:

@@ -19,7 +19,7 @@ from kido.systems.checkpoint import Checkpoint, check_fits, put_back, taken
 from kido.systems.clock import SECOND, as_nanoseconds, as_rate
 from kido.systems.declarations import State
 from kido.systems.engine import Engine
-from kido.systems.inspection import Cost, Entry, as_dot, costs, entries
+from kido.systems.inspection import Cost, Entry, as_dot, costs, draw, entries
 from kido.systems.linking import Linked
 from kido.systems.log import ROWS, Log, as_ports
 from kido.systems.model import Model, Port
@@ -158,6 +158,7 @@ class System(Assembly):
         Raises:
             ModelError: inputs that are not connected, an algebraic loop, equations that cannot be traced.
             StateError: a value became NaN or infinite, the message names its port; an algebraic loop was not solved.
+                A tick that failed, or in which a model of plain Python raised something, is undone, and done again.
         """
         ahead = as_nanoseconds(duration, f"{self._what}: run")
         engine = self.engine
@@ -174,7 +175,7 @@ class System(Assembly):
             else:
                 self._advance_world(engine, self._side, stop)
         except BaseException:
-            engine.abandon_tick()
+            engine.undo_tick()
             raise
 
     def _advance_world(self, engine: Engine, side: WorldSide, stop: int) -> None:
@@ -270,6 +271,17 @@ class System(Assembly):
     def graph(self) -> str:
         """Assemblies, models with their rates, and connections with their units, in DOT, the language of Graphviz."""
         return as_dot(self)
+
+    def draw(self, path: str | PathLike[str]) -> None:
+        """Draw `graph` by Graphviz, whose program `dot` must be there.
+
+        Args:
+            path: file that is written; its ending says how: .svg, .pdf or .png.
+
+        Raises:
+            ModelError: another ending, or there is no such program.
+        """
+        draw(self.graph(), path)
 
     @in_turn
     def costs(self) -> tuple[Cost, ...]:
