@@ -604,6 +604,26 @@ def test_parameters_and_states_may_be_set_while_it_runs() -> None:
     assert motor.speed.value == pytest.approx(0.01 / (0.1 * 2.0 + 0.01**2), abs=1e-12)
 
 
+def test_equations_are_written_down_anew_after_a_change() -> None:
+    class Power(Model):
+        def __init__(self, exponent: int):
+            super().__init__("power")
+            self.exponent = exponent
+
+        u = Input(default=3.0)
+        y = Output()
+
+        def outputs(self):
+            return {"y": self.u**self.exponent}
+
+    system = System()
+    power = system.add(Power(2))
+    assert power.y.value == 9.0
+    power.exponent = 3
+    power.changed()
+    assert power.y.value == 27.0
+
+
 def test_parts_come_and_go_and_states_stay() -> None:
     system = System(step=1e-2)
     ball = system.add(Ball())
