@@ -142,6 +142,7 @@ from kido import batch as batch
 from kido import collision as collision
 from kido import control as control
 from kido import demos as demos
+from kido import devices as devices
 from kido import dynamics as dynamics
 from kido import ik as ik
 from kido import integrators as integrators

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -14,10 +15,13 @@ from kido.interrupts import deferred_signals
 from kido.math.transform import as_positive
 from kido.simulation import World
 from kido.systems.assembly import Assembly
-from kido.systems.clock import SECOND, as_nanoseconds
-from kido.systems.declarations import Noise, Output, State
+from kido.systems.checkpoint import Checkpoint, check_fits, put_back, taken
+from kido.systems.clock import SECOND, as_nanoseconds, as_rate
+from kido.systems.declarations import State
 from kido.systems.engine import Engine
+from kido.systems.inspection import Cost, Entry, as_dot, costs, entries
 from kido.systems.linking import Linked
+from kido.systems.log import ROWS, Log, as_ports
 from kido.systems.model import Model, Port
 from kido.systems.world_ports import WorldPort
 from kido.systems.world_side import WorldSide
@@ -70,6 +74,7 @@ class System(Assembly):
         self._kept: dict[str, Any] = {}  # values of the structure before, by path
         self._now, self._ticked = 0, 0
         self._elapsed = 0.0
+        self._logs: list[Log] = []
         self._integrator: CompiledIntegrator = RK4()
         self._side = None if world is None else WorldSide(self, world)
         if integrator is not None:
@@ -157,7 +162,10 @@ class System(Assembly):
         ahead = as_nanoseconds(duration, f"{self._what}: run")
         engine = self.engine
         with self.turn.used("run"), deferred_signals():
-            self._advance(engine, int(engine.system.now) + ahead)
+            try:
+                self._advance(engine, int(engine.system.now) + ahead)
+            finally:
+                self._flush()
 
     def _advance(self, engine: Engine, stop: int) -> None:
         try:
@@ -189,14 +197,24 @@ class System(Assembly):
                 engine.check(failure)
 
     def _flush(self) -> None:
-        """Recordings are full."""
+        """Take what has been written down."""
+        engine = self._engine
+        if engine is not None:
+            for log, (_, recording) in zip(self._logs, engine.recordings, strict=True):
+                log.take(recording)
 
     @in_turn
     def reset(self) -> None:
-        """Back to time 0 and to initial values of all states; parameters stay."""
-        self._engine, self._kept = None, {}
+        """Back to time 0 and to initial values of all states; parameters, the world and logs stay as they are."""
+        self._kept = {}
         self._now = self._ticked = 0
         self._elapsed = 0.0
+        engine = self._engine
+        if engine is not None:
+            self._flush()
+            engine.begin()
+            if self._side is not None:
+                self._side.read()
 
     # Values ------------------------------------------------------------------------------------------------
 
@@ -239,6 +257,88 @@ class System(Assembly):
             call.parameters_changed()
         engine.refresh()
 
+    # Looking at it -----------------------------------------------------------------------------------------
+
+    def entries(self, values: bool = True) -> tuple[Entry, ...]:
+        """All parameters, inputs, outputs and states, by path.
+
+        Args:
+            values: with present values; False: of a system that cannot run yet.
+        """
+        return tuple(entries(self, values))
+
+    def graph(self) -> str:
+        """Assemblies, models with their rates, and connections with their units, in DOT, the language of Graphviz."""
+        return as_dot(self)
+
+    @in_turn
+    def costs(self) -> tuple[Cost, ...]:
+        """What each model costs, the dearest first; measured now, on copies of the values."""
+        return tuple(costs(self.engine))
+
+    # Logs and checkpoints ----------------------------------------------------------------------------------
+
+    @in_turn
+    def log(self, ports: Any, rate: Any, path: str | PathLike[str] | None = None) -> Log:
+        """Write values of ports down from now on.
+
+        Args:
+            ports: ports or their paths, or a list of them; a model or an assembly, or its path, stands for all its own.
+            rate: of rows [Hz], as of a model.
+            path: HDF5 file that they are written to, anew; None: they are kept.
+
+        Raises:
+            ModelError: no ports, one twice, or a rate that cannot be.
+        """
+        what = f"{self._what}: log"
+        clock, found = as_rate(rate, what), as_ports(self, ports)
+        if self._side is not None:
+            self._side.check_rate(clock, what)
+        made = Log(self, found, clock, path)
+        self.structure_changed()
+        self._logs.append(made)
+        return made
+
+    def end_log(self, log: Log) -> None:
+        """A log is closed."""
+        if log in self._logs:
+            self.structure_changed()
+            self._logs.remove(log)
+
+    @in_turn
+    def checkpoint(self) -> Checkpoint:
+        """All that its future depends on, besides models, connections and logs."""
+        engine = self.engine
+        return taken(engine, self._seed, None if self._side is None else self._side.world.snapshot())
+
+    @in_turn
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Put a checkpoint back: what follows is, bit for bit, what followed then, in another process too.
+
+        Raises:
+            StateError: it is of a system of another structure, or damaged; nothing is changed.
+        """
+        what = f"{self._what}: restore"
+        if not isinstance(checkpoint, Checkpoint):
+            raise StateError(f"{what}: expected a Checkpoint, got {checkpoint!r:.100}")
+        seed = checkpoint.arrays().get("seed")
+        if seed is not None and seed.tolist() != [self._seed]:
+            raise StateError(f"{what}: the checkpoint is of seed {seed.tolist()}, the system has {self._seed}")
+        engine = self.engine
+        check_fits(checkpoint, engine, what)
+        if (checkpoint.world is None) != (self._side is None):
+            raise StateError(f"{what}: one of the system and the checkpoint has a world, the other has none")
+        if self._side is not None and checkpoint.world is not None:
+            self._side.world.restore(checkpoint.world)
+            self._side.make_structs(engine)
+        self._flush()
+        put_back(checkpoint, engine)
+        for m in self.models:
+            values = {name: engine.value[engine.linked.slots[m.path, name]] for name in m.parameter_values()}
+            m.take_parameters(values)
+        for call in engine.linked.calls:
+            call.parameters_changed()
+
     # Structure ---------------------------------------------------------------------------------------------
 
     def check_part(self, part: Model | Assembly) -> None:
@@ -262,6 +362,7 @@ class System(Assembly):
         engine = self._engine
         if engine is None:
             return
+        self._flush()
         self._kept = self._values(engine)
         s = engine.system
         self._now, self._elapsed, self._ticked = int(s.now), float(s.elapsed), int(s.ticked)
@@ -283,19 +384,11 @@ class System(Assembly):
     def _make_engine(self) -> None:
         linked = Linked(self.models, self.connections, self._seed)
         made = self._compiled(linked)
-        s, kept = made.system, self._kept
-        for key, slots in _remembered(linked).items():
+        kept = self._kept
+        for key, slots in made.remembered().items():
             if key in kept and len(kept[key]) == len(slots):
                 made.value[slots] = kept[key]
-        s.now, s.elapsed, s.ticked = self._now, self._elapsed, self._ticked
-        made.value[0] = made.time
-        for k, rate in enumerate(linked.rates):
-            number = self._now * rate.denominator // rate.numerator
-            done = rate.tick(number) < self._now or (self._ticked and self._elapsed == 0.0) or self._elapsed > 0.0
-            while rate.tick(number) < self._now or (done and rate.tick(number) <= self._now):
-                number += 1
-            s.ticks[k], s.next[k] = number, rate.tick(number)
-            s.carry[k] = number * rate.numerator % rate.denominator
+        made.set_clock(self._now, self._elapsed, self._ticked)
         made.refresh()
         self._engine = made
         if self._side is not None:
@@ -305,13 +398,14 @@ class System(Assembly):
             self._side.read()
 
     def _compiled(self, linked: Linked) -> Engine:
-        return Engine(linked, self._integrator, self._step)
+        recordings = [(log.rate, log.slots(linked), ROWS) for log in self._logs]
+        return Engine(linked, self._integrator, self._step, recordings)
 
     # Copies, of worlds with systems say, make what holds addresses anew.
 
     def __getstate__(self) -> dict[str, Any]:
         engine = self._engine
-        own = {**vars(self), "_engine": None}
+        own = {**vars(self), "_engine": None, "_logs": []}
         if engine is not None:
             s = engine.system
             own |= {"_kept": self._values(engine), "_now": int(s.now), "_elapsed": float(s.elapsed)}
@@ -319,21 +413,7 @@ class System(Assembly):
         return own
 
     def _values(self, engine: Engine) -> dict[str, Any]:
-        return {key: engine.value[slots].copy() for key, slots in _remembered(engine.linked).items()}
+        return {key: engine.value[slots].copy() for key, slots in engine.remembered().items()}
 
     def __repr__(self) -> str:
         return f"System({self._name!r}, {len(self.models)} models, t = {self.time:g} s)"
-
-
-def _remembered(linked: Linked) -> dict[str, list[int]]:
-    """Values that follow from nothing else: states, what is held, and where searches begin."""
-    found = {
-        f"{m.path}.{name}": linked.slots[m.path, name]
-        for m in linked.models
-        for name, d in m.declared.items()
-        if isinstance(d, State | Noise) or (isinstance(d, Output) and (m.clock is not None or m.is_boundary))
-    }
-    found |= {f"{target} (delayed)": slots for target, slots in linked.delays.items()}
-    for slot, _ in linked.unknowns:
-        found[f"unknown {slot}"] = [slot]
-    return found

@@ -114,7 +114,7 @@ def begin(s, n):
         if status == UNKNOWN_TICK:
             return status
         s.ticked = 1
-        if status == 0:
+        if status == DONE:
             run_program(s, HELD)
     else:
         run_program(s, HELD)
