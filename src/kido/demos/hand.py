@@ -1,0 +1,93 @@
+"""A hand plays a motion by PD or stable PD forces in its joints, at 1 kHz, and its index finger is pushed with 50 N.
+
+The application of RTQL8's tutorial, with its gains: PD forces are scaled by the mass matrix, tau = M (800 (q* - q) -
+15 u), so that one pair of gains serves joints of all kinds, light ones are soft, and all sag; stable PD, of 15 N m/rad
+and 2 N m s/rad, looks at the end of the step by the model's own motion, and needs no such scale. Gains 134 times as
+large are too much for the first at this time step, and none are for the second. `--skeleton FILE` and `--motion FILE`
+bring others, such as the tutorial's `fixedHand.skel` and `fixedHand.dof`.
+"""
+
+import numpy as np
+
+import kido
+from kido.control import Controller, StablePD
+from kido.demos.demo import Demo, ending
+
+PD_GAINS, STABLE_GAINS = (800.0, 15.0), (15.0, 2.0)  # kp, kd: [1/s^2, 1/s] and [N m/rad, N m s/rad]
+PUSHES = {"1": ("forwards", (50, 0, 0)), "2": ("backwards", (-50, 0, 0)), "3": ("to one side", (0, 50, 0)),
+          "4": ("to the other", (0, -50, 0))}  # fmt: skip
+
+
+class ScaledPD(Controller):
+    """tau = M (kp (q* - q) - kd u), with q* a function of time."""
+
+    def __init__(self, skeleton, target, kp, kd, dofs=None):
+        super().__init__(skeleton, dofs)
+        self.target, self.kp, self.kd = target, kp, kd
+
+    def compute(self):
+        s = self.skeleton
+        error = s.position_differences(self.target(s.host.time), s.positions)
+        return s.mass_matrix @ (self.kp * error - self.kd * s.velocities)
+
+
+def make(skeleton=None, *, motion=None):
+    hand = kido.load("hand") if skeleton is None else skeleton
+    tip = ending(hand.bodies, "index_distal" if skeleton is None else "indexDIP")
+    motion = kido.load_motion(kido.models.path("hand").with_suffix(".dof")) if motion is None else motion
+    motion = motion.on(hand).resampled(1000.0, smooth=True)
+    for joint in hand.joints:  # forces are those of the formulas; motions of others may be beyond limits
+        joint.enforce_command_limits = joint.enforce_position_limits = False
+    hand.positions = motion.positions[0]
+    world = kido.World("hand", time_step=1e-3)
+    world.add_skeleton(hand)
+    demo = Demo(world, duration=motion.duration)
+
+    def target(time):
+        return motion.positions[min(round(1000.0 * time), motion.num_frames - 1)]
+
+    stable, scaled = StablePD(hand, motion, *STABLE_GAINS), ScaledPD(hand, target, *PD_GAINS)
+    world.add_controller(stable)
+    times = 1.0
+
+    def is_stable():
+        return scaled not in world.controllers
+
+    def set_gains():
+        share = times if is_stable() else 0.0
+        stable.kp, stable.kd = (share * gain for gain in STABLE_GAINS)
+        scaled.kp, scaled.kd = (times * gain for gain in PD_GAINS)
+
+    @demo.key("S", "Stable PD, or PD")
+    def other_law():
+        (world.add_controller if is_stable() else world.remove_controller)(scaled)
+        set_gains()
+
+    @demo.slider("Gains, times the tutorial's", 0.1, 100.0, value=1.0)
+    def gains(value):
+        nonlocal times
+        times = value
+        set_gains()
+
+    for key, (where, force) in PUSHES.items():
+
+        @demo.key(key, f"Push the index finger {where}")
+        def push(force=force):
+            demo.push(tip, force, 0.1)
+
+    @demo.number("forces")
+    def law():
+        return "stable PD" if is_stable() else "PD"
+
+    def errors():
+        return np.rad2deg(hand.position_differences(target(world.time), hand.positions))
+
+    @demo.number("joints are off by, rms [deg]")
+    def off():
+        return float(np.sqrt(np.mean(errors() ** 2)))
+
+    @demo.number("the worst joint by [deg]")
+    def worst():
+        return float(np.abs(errors()).max())
+
+    return demo
