@@ -27,8 +27,9 @@ class ScaledPD(Controller):
 
     def compute(self):
         s = self.skeleton
-        error = s.position_differences(self.target(s.host.time), s.positions)
-        return s.mass_matrix @ (self.kp * error - self.kd * s.velocities)
+        error, accelerations = s.position_differences(self.target(s.host.time), s.positions), np.zeros(s.num_dofs)
+        accelerations[self.dofs] = (self.kp * error - self.kd * s.velocities)[self.dofs]
+        return s.mass_matrix @ accelerations
 
 
 def make(skeleton=None, *, motion=None):
@@ -36,8 +37,9 @@ def make(skeleton=None, *, motion=None):
     tip = ending(hand.bodies, "index_distal" if skeleton is None else "indexDIP")
     motion = kido.load_motion(kido.models.path("hand").with_suffix(".dof")) if motion is None else motion
     motion = motion.on(hand).resampled(1000.0, smooth=True)
-    for joint in hand.joints:  # forces are those of the formulas; motions of others may be beyond limits
-        joint.enforce_command_limits = joint.enforce_position_limits = False
+    for joint in hand.joints:
+        joint.enforce_command_limits = False  # forces are those of the formulas
+        joint.enforce_position_limits = skeleton is None  # motions of others are beyond them
     hand.positions = motion.positions[0]
     world = kido.World("hand", time_step=1e-3)
     world.add_skeleton(hand)
@@ -63,7 +65,7 @@ def make(skeleton=None, *, motion=None):
         (world.add_controller if is_stable() else world.remove_controller)(scaled)
         set_gains()
 
-    @demo.slider("Gains, times the tutorial's", 0.1, 100.0, value=1.0)
+    @demo.slider("Gains, times the tutorial's", 0.5, 100.0, value=1.0)
     def gains(value):
         nonlocal times
         times = value
@@ -74,6 +76,17 @@ def make(skeleton=None, *, motion=None):
         @demo.key(key, f"Push the index finger {where}")
         def push(force=force):
             demo.push(tip, force, 0.1)
+
+    @demo.on_page
+    def draw(viewer):
+        ghost, ends = hand.clone("motion"), [b.index for b in hand.bodies if not b.children]
+
+        def tips():
+            ghost.positions = target(world.time)
+            return [(ghost.bodies[k].world_transform @ (*2 * ghost.bodies[k].inertia.com, 1))[:3] for k in ends]
+
+        marks = viewer.add_points(tips(), color=(0.1, 0.6, 0.2), size=0.012)
+        viewer.add_frame_callback(lambda _: marks.update(tips()))
 
     @demo.number("forces")
     def law():
