@@ -55,7 +55,7 @@ def test_version_help_and_start_up_time():
     after = os.times()
     took = sum(after[2:4]) - sum(before[2:4])  # processor time: that of the clock is a busy machine's
     assert done.returncode == 0
-    for command in ("simulate", "view", "info", "replay", "convert", "warmup", "models"):
+    for command in ("simulate", "view", "info", "replay", "analyze", "convert", "warmup", "models"):
         assert f"• {command}" in done.stdout
     assert "kido --version the version" in " ".join(done.stdout.split())
     assert took < 1.0  # 0.2 s; a module that compiles kernels takes more than a second

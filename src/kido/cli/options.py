@@ -125,6 +125,46 @@ class Replay:
 
 
 @dataclass
+class Analyze(Reading):
+    """Dynamics of a motion: joint forces, momenta, energies, powers, pressure and contacts on the ground.
+
+    Example: kido analyze walk.dof robot.urdf --cutoff 6 --out walk.csv --plot walk.png
+    """
+
+    file: Annotated[Positional[str], arg(metavar="MOTION")]
+    """Motion (.bvh, .amc, .dof, .csv) or recording (.h5), which has real contact forces."""
+    model: Annotated[str | None, Positional, arg(metavar="MODEL", help_behavior_hint="")] = None
+    """The model that moves, whose coordinates are found by name. Recordings have their own; so have .bvh and .amc,
+    whose bones are as dense as water."""
+    partial: bool = False
+    """Leave coordinates of the model that the motion lacks as they are."""
+    out: Annotated[str | None, arg(metavar="FILE", help_behavior_hint="")] = None
+    """Write all series, frame by frame, to .h5 or .csv."""
+    plot: Annotated[str | None, arg(metavar="FILE", help_behavior_hint="")] = None
+    """Draw them, as .png, .svg or .pdf; needs matplotlib."""
+    cutoff: Annotated[float | None, arg(metavar="HZ", help_behavior_hint="(default: not smoothed)")] = None
+    """Frequency above which the motion is smoothed away; for motion capture about 6."""
+    ground: Annotated[
+        float | None, arg(metavar="M", help_behavior_hint="(default: the recording's, or lowest point)")
+    ] = None
+    """Height of the ground."""
+    gravity: Annotated[tuple[float, float, float] | None, arg(metavar="X Y Z", help_behavior_hint="(the model's)")] = (
+        None
+    )
+    """Gravity in m/s^2, against which is up."""
+    body: Annotated[list[str], UseAppendAction, arg(metavar="NAME", help_behavior_hint="")] = field(
+        default_factory=list
+    )
+    """Body that may touch the ground; may be repeated. By default all that collide."""
+    skeleton: Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")] = None
+    """Skeleton of a recording or a world with several."""
+    overwrite: bool = False
+    """Replace an existing file."""
+    quiet: bool = False
+    """Print nothing but errors."""
+
+
+@dataclass
 class Ik(Reading):
     """Show a model whose end effectors follow targets that you drag in the browser.
 
@@ -229,6 +269,7 @@ COMMAND_OPTIONS: dict[str, type] = {
     "view": View,
     "info": Info,
     "replay": Replay,
+    "analyze": Analyze,
     "ik": Ik,
     "demo": Demo,
     "convert": Convert,

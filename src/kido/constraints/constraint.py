@@ -122,8 +122,10 @@ Array = NDArray[np.float64]
 class UserConstraint(Constraint):
     """A constraint of one's own: `rows`, and what of `error`, `bias`, `bounds` differs from the usual.
 
-    In each step they are asked once, at mid-step positions and with the velocities of the step's start; skeletons and
-    bodies answer for that state, which must not be changed. Steps return to Python for it.
+    In each step they are asked at mid-step positions and with the velocities of the step's start. Rows that hold are
+    asked for once more, at the positions that are predicted for its end: there they are met, for motion of second order
+    in the time step. Skeletons and bodies answer for those states, which must not be changed. Steps return to Python
+    for it.
 
     Args:
         *skeletons: whose coordinates the rows are over, in this order.

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import KidoWarning, StateError
-from kido.recording import Recorder, Recording
+from kido.recording import Recorder, Recording, SkeletonRecording
 from kido.simulation import World
 from kido.skeleton import Skeleton
 
-__all__ = ["read_series", "write_series"]
+__all__ = ["read_series", "series_of", "write_series"]
 
 Array = NDArray[np.float64]
 
@@ -40,19 +40,32 @@ def write_series(
                 world.step()
 
 
-def read_series(recording: Recording, name: str | None) -> tuple[Array, Array, Skeleton]:
-    """Rising times (T,), positions (T, dofs) and the skeleton of a name, or the only one.
+def series_of(recording: Recording, name: str | None) -> SkeletonRecording:
+    """One skeleton of a recording; None for the only one, or the only one that has coordinates.
 
     Raises:
         StateError: several skeletons and no name, or one that is in no frame.
     """
-    if name is None and len(recording.skeleton_names) != 1:
-        known = ", ".join(recording.skeleton_names) or "none"
+    names = recording.skeleton_names
+    moving = [own for own in names if name is None and len(names) > 1 and recording.skeleton(own).dof_names]
+    chosen = [name] if name is not None else moving or list(names)
+    if len(chosen) != 1:
+        known = ", ".join(names) or "none"
         raise StateError(f"motion: name is None; expected one of the recording's skeletons: {known}")
-    series = recording.skeleton(name or recording.skeleton_names[0])
-    there = np.isfinite(series.positions).all(axis=1)
-    if not there.any():
+    series = recording.skeleton(chosen[0])
+    if not np.isfinite(series.positions).all(axis=1).any():
         raise StateError(f"motion: skeleton '{series.name}' is in no frame of the recording")
+    return series
+
+
+def read_series(recording: Recording, name: str | None) -> tuple[Array, Array, Skeleton]:
+    """Rising times (T,), positions (T, dofs) and the skeleton of a name, or the only one that has coordinates.
+
+    Raises:
+        StateError: as `series_of` does.
+    """
+    series = series_of(recording, name)
+    there = np.isfinite(series.positions).all(axis=1)
     times, positions = recording.times[there], series.positions[there]
     keep = np.concatenate([[True], np.diff(times) > 0.0])
     return times[keep], positions[keep], recording.display_world().skeleton(series.name)

@@ -23,7 +23,7 @@ to rounding, and a tree that falls has its centre of mass on its parabola.
 from __future__ import annotations
 
 from kido.constraints.applied_forces import applied_forces
-from kido.constraints.row_origins import FROM_MIMIC
+from kido.constraints.row_origins import FROM_CONSTRAINT, FROM_MIMIC
 from kido.jit import kernel
 from kido.joints.kinds import FREE, FREE_MIXED
 from kido.kernels.articulated import link_velocities
@@ -34,6 +34,7 @@ from kido.kernels.kinematics import transforms
 from kido.math.so3 import cross
 from kido.simulation.predict import evaluate, joint_loads
 from kido.solvers.problem import BOUNDED, CONTACT
+from kido.solvers.rows import num_segments, segment
 
 COUPLED = -1  # `holds` of a tree with rows of several coordinates: what changes velocities would not keep them
 # [rad, m] way of a coordinate in a step up to which impulses do not change velocity products: by less than this share
@@ -188,6 +189,11 @@ def note_held(t, pr, w):
                     w.grounded[t.tree_of_body[t.body_of_dof[pr.dof_b[b]]]] = 1
                 if pr.len_b[b] == 0 and pr.len_a[b] > 0:
                     w.grounded[t.tree_of_body[t.body_of_dof[pr.dof_a[b]]]] = 1
+        elif src.origin[b] >= FROM_CONSTRAINT:  # may hold it against anything
+            for s in range(num_segments(pr, b)):
+                dof, length, _ = segment(pr, b, s)
+                if length > 0:
+                    w.grounded[t.tree_of_body[t.body_of_dof[dof]]] = 1
         elif pr.kind[b] == BOUNDED and p != 0.0 and pr.lower[b] < p < pr.upper[b]:
             tree_index = t.tree_of_body[t.body_of_dof[pr.dof_a[b]]]
             k = src.index[b]

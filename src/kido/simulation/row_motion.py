@@ -95,6 +95,8 @@ def to_middle(t, d, w, pr, b, h):
         tree_index = t.tree_of_body[body]
         if r.free[body] != NOT_FREE or r.apart[tree_index] != 0 or is_still(t, w, tree_index, h):
             continue
+        if w.loops.address != 0 and w.loops.tree_group[tree_index] >= 0:
+            continue
         if w.products_of[dof] == 0:
             velocity_products(t, d, w, pr, tree_index, h)
             w.products_of[dof] = 1
@@ -327,8 +329,7 @@ def follow_pair(t, d, c, w, pr, begin, end, h):
         c.turning[k] = 0.0
         newton = src.newton_restitution != 0 and c.restitution[k] > 0.0 and pr.bias[pr.row[b]] < src.correction[b]
         if pr.restitution[b] > 0.0 or newton:
-            if w.loops.address == 0:
-                to_middle(t, d, w, pr, b, h)
+            to_middle(t, d, w, pr, b, h)
             continue
         old = held_before(c, pr, b, k)
         pressed = old >= 0

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from kido.constraints.constraint import UserConstraint, checked_bias, checked_rows
 from kido.constraints.loop_schema import USER_ROWS
 from kido.constraints.row_origins import ROW_ORIGINS, distance_biases
-from kido.integrators import ExplicitEuler
+from kido.integrators import ExplicitEuler, MoreauMidpoint
 from kido.jit import entry, view
 from kido.joints import JointKind
 from kido.kernels.forward_dynamics import articulated_inertias
 from kido.kernels.inertia import body_inertia
-from kido.kernels.integration import to_body_axes
+from kido.kernels.integration import advance, to_body_axes
 from kido.kernels.kinematics import transforms
 from kido.kernels.soft import displace_inertia
 from kido.simulation.soft_predict import soft_inertias
@@ -41,6 +41,18 @@ def _natural_axes(tree, data):
     for tree_index in range(t.tree_mobile.shape[0]):
         if t.tree_mobile[tree_index] != 0:
             to_body_axes(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1], d.u)
+    return 0
+
+
+@entry("i8(i8,i8,f8)")
+def _move_on(tree, data, time):
+    """Positions and transforms after some time at the velocities, free joints' in fixed axes. Returns 0."""
+    t, d = view(TREE, tree), view(DATA, data)
+    for tree_index in range(t.tree_mobile.shape[0]):
+        if t.tree_mobile[tree_index] != 0:
+            first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+            advance(t, d, first, last, time)
+            transforms(t, d, first, last)
     return 0
 
 
@@ -73,6 +85,10 @@ def _restore_soft(tree, data, soft, h):
                     displace_inertia(t, d, so, s)
             soft_inertias(t, d, so, tree_index, first, last, h)
     return 0
+
+
+def _velocities(constraint: UserConstraint) -> Array:
+    return np.concatenate([s.velocities for s in constraint.skeletons])
 
 
 class UserRows:
@@ -112,15 +128,15 @@ class UserRows:
         engine = self.engine
         d, tree = engine.data, engine.stepped
         world: Any = engine.skeletons[0].host
-        u = d.u.copy()
-        _natural_axes(tree.address, d.address)
-        world.version += 1
+        q, u = d.q.copy(), d.u.copy()
         try:
             h = engine.world.time_step
-            found = [(c, *checked_rows(c), c) for c in self.constraints]
+            self._show(d.u)
+            found = [(c, *checked_rows(c)) for c in self.constraints]
             biases = [checked_bias(c, h, len(J)) for c, J, *_ in found]
+            turning = self._turning(found, h)
         finally:
-            d.u[:] = u
+            d.q[:], d.u[:] = q, u
             world.version += 1
             implicit = 0.0 if isinstance(engine.options.integrator, ExplicitEuler) else engine.world.time_step
             if engine.world.soft:
@@ -132,15 +148,52 @@ class UserRows:
             self._grow(2 * total)
         us, first = self.container, 0
         us.J[:] = 0.0
-        for (c, J, error, lower, upper, _), bias in zip(found, biases, strict=True):
+        for (c, J, error, lower, upper), bias in zip(found, biases, strict=True):
             if self.rows_of[c] != slice(first, first + len(J)):
                 us.impulse[first : first + len(J)] = 0.0
             self.rows_of[c] = slice(first, first + len(J))
             self._scatter(c, J, first)
             for k in range(len(J)):
-                self._set(first + k, h, error[k], lower[k], upper[k], None if bias is None else bias[k])
+                self._set(first + k, h, error[k], lower[k], upper[k], None if bias is None else bias[k], turning[c][k])
             first += len(J)
         us.num_rows = first
+
+    def _show(self, u: Array) -> None:
+        """Have skeletons answer for the present positions and velocities u, free joints' in fixed axes."""
+        engine = self.engine
+        engine.data.u[:] = u
+        _natural_axes(engine.stepped.address, engine.data.address)
+        engine.skeletons[0].host.version += 1  # type: ignore[union-attr]  # in a world
+
+    def _turning(self, found: list[Any], h: float) -> dict[UserConstraint, Array]:
+        """(J_end - J_M) u_free of each row, J_end at the end of the step.
+
+        Rows that hold are to hold there, for positions and energies of second order in h; impulses act along those at
+        mid-step. See `kido.simulation.row_motion`.
+        """
+        d, u_free = self.engine.data, self.engine.problem.u_free
+        turning = {c: np.zeros(len(J)) for c, J, *_ in found}
+        holding = {c: self._holds(c, lower, upper) for c, _, _, lower, upper in found}
+        moved = [(c, J) for c, J, *_ in found if holding[c].any()]
+        if moved and isinstance(self.engine.options.integrator, MoreauMidpoint):
+            self._show(u_free)
+            at_middle = [J @ _velocities(c) for c, J in moved]
+            d.u[:] = u_free
+            _move_on(self.engine.stepped.address, d.address, 0.5 * h)
+            self._show(u_free)
+            for (c, J), before in zip(moved, at_middle, strict=True):
+                at_end = checked_rows(c)[0]
+                if at_end.shape == J.shape:
+                    turning[c] = np.where(holding[c], at_end @ _velocities(c) - before, 0.0)
+        return turning
+
+    def _holds(self, constraint: UserConstraint, lower: Array, upper: Array) -> Array:
+        """Whether rows are equations, or were within their bounds in the last step."""
+        rows = self.rows_of[constraint]
+        if rows.stop - rows.start != len(lower):
+            return (lower == -np.inf) & (upper == np.inf)
+        us = self.container
+        return (us.lower[rows] < us.impulse[rows]) & (us.impulse[rows] < us.upper[rows])
 
     def _scatter(self, constraint: UserConstraint, J: Array, first: int) -> None:
         """Rows over the skeletons' coordinates into rows over the forest's, free joints in fixed axes."""
@@ -157,17 +210,19 @@ class UserRows:
             self.container.J[first : first + len(J), begin : begin + s.num_dofs] = block
             column += s.num_dofs
 
-    def _set(self, r: int, h: float, error: float, lower: float, upper: float, bias: float | None) -> None:
+    def _set(
+        self, r: int, h: float, error: float, lower: float, upper: float, bias: float | None, turning: float
+    ) -> None:
         us, row_origins = self.container, self.engine.row_origins
         us.position_bias[r] = 0.0
         if bias is None and upper == 0.0 and lower < 0.0:  # phi <= 0: the same row turned round
             us.J[r] *= -1.0
-            error, lower, upper = -error, 0.0, -lower
+            error, lower, upper, turning = -error, 0.0, -lower, -turning
         if bias is None and lower == 0.0:
             bias, us.position_bias[r] = _gap_biases(row_origins.address, error)
         elif bias is None:
             share = 1.0 if lower == -np.inf and upper == np.inf else row_origins.erp
             most = row_origins.max_correction
             bias = float(np.clip(share * error, -most, most)) / h
-        us.bias[r], us.lower[r], us.upper[r] = bias, lower * h, upper * h
+        us.bias[r], us.lower[r], us.upper[r] = bias + turning, lower * h, upper * h
         us.impulse[r] = min(max(us.impulse[r], us.lower[r]), us.upper[r])

@@ -195,9 +195,13 @@ class World(WorldOptions, Carrier):
         self.structure_changed()
         skeleton.drop_arrays()
         skeleton.name = unique
-        skeleton.host = self  # type: ignore[assignment]  # a whole World
+        self._take(skeleton)
         self._skeletons.append(skeleton)
         return skeleton
+
+    def _take(self, skeleton: Skeleton) -> None:
+        skeleton.host = self  # type: ignore[assignment]  # a whole World
+        skeleton.own_gravity = self.options.gravity
 
     @in_turn
     @named_arguments
@@ -207,10 +211,10 @@ class World(WorldOptions, Carrier):
             skeleton = self.skeleton(skeleton)
         self._own(skeleton)
         self.structure_changed()
-        gravity = self.gravity
+        gravity = self.options.gravity.copy()
         self._skeletons.remove(skeleton)
-        skeleton.host = None
-        skeleton.gravity = gravity
+        skeleton.drop_arrays()
+        skeleton.host, skeleton.own_gravity = None, gravity
         self._collision_filter.bodies_left(skeleton.bodies)
         self.pushes.drop(skeleton.bodies)
         self.constraint_set.drop(skeleton.bodies, [skeleton])
@@ -771,7 +775,7 @@ class World(WorldOptions, Carrier):
         vars(self).update(state)
         self.turn = Turn(self, "world")
         for s in self._skeletons:
-            s.host = self
+            self._take(s)
         for c in self.constraint_set.added:
             c.world = self
 
@@ -816,6 +820,7 @@ class World(WorldOptions, Carrier):
         engine = Engine(self._skeletons, self.options, self._collision_filter, FEATURES, self.constraints, self._like)
         self._like = None
         for s, window in zip(self._skeletons, engine.windows, strict=True):
+            s.drop_arrays()  # it may have been asked for results before there was an engine
             s.current_state.adopt(*window)
         self._engine = engine
         self._changes.clear()

@@ -79,7 +79,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
         self.appearance_version = 0  # counts changes of what is drawn of its shapes, and how
         self.has_actuators = False  # that dynamics alone must respect: not FORCE or MIMIC; known when compiled
         self.command_bounds: tuple[Array, Array] | None = None  # of coordinates, where any is; known when compiled
-        self.own_gravity = np.array(STANDARD_GRAVITY)
+        self.own_gravity = np.array(STANDARD_GRAVITY)  # its world's array while it is in one
         self.parts = Parts(self)
         self._loops_enabled = True
         self._mobile = True
@@ -146,7 +146,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
     @property
     def gravity(self) -> Array:
         """Acceleration of gravity [m/s^2], world axes (a copy); a skeleton in a world has the world's."""
-        return read_only_copy(_GRAVITY, self.own_gravity) if self.host is None else self.host.gravity
+        return read_only_copy(_GRAVITY, self.own_gravity)
 
     @gravity.setter
     @in_turn
@@ -651,7 +651,7 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
             for i, body in enumerate(now.links.top)
         ]
         state["_loads"] = now.applied, now.impulses, now.own_joint_impulses
-        state["own_gravity"] = self.gravity
+        state["own_gravity"] = self.own_gravity.copy()
         state["_parents"] = [-1 if b.parent is None else b.parent.index for b in self.parts.bodies]
         return state
 

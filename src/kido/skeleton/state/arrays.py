@@ -105,9 +105,11 @@ class StateArrays(Selections, FixedAttributes):
         if skeleton.current_state is not self:
             return self._beside()
         world = skeleton.host
+        if self.data is None:  # in a world too, whose engine gives it other arrays once there is one
+            with self._not_edited():
+                if self.data is None:
+                    self.adopt(*compile_skeleton(skeleton, skeleton.own_gravity))
         if world is not None:
-            if world.present_engine is None:
-                _ = world.engine
             while self._seen_of_world != world.version:  # which may have been stepped by another thread meanwhile
                 version = world.version
                 self.invalidate()
@@ -116,8 +118,6 @@ class StateArrays(Selections, FixedAttributes):
                 world.turn.sole()
                 if self._seen_of_world != world.version:  # it was another thread's step, and is done
                     return self.compiled()
-        elif self.data is None:
-            self.adopt(*compile_skeleton(skeleton, skeleton.own_gravity))
         if self._filled != skeleton.version:
             with self._not_edited():
                 self._fill()

@@ -1,0 +1,300 @@
+"""Assemblies: models and other assemblies under one name, with their connections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+from kido.attributes import FixedAttributes
+from kido.errors import ModelError, NameLookupError
+from kido.systems.clock import Rate, as_rate
+from kido.systems.declarations import Input, Output, State
+from kido.systems.model import Model, Port, checked_part
+
+P = TypeVar("P", Model, "Assembly")
+
+
+class Connection(FixedAttributes):
+    """From an output or a state to an input.
+
+    Attributes:
+        source, target: the two ports.
+        delay: rate at which the source is looked at: the input has its value at the tick before; None: at once.
+        solve: an algebraic loop through it is solved.
+    """
+
+    def __init__(self, source: Port, target: Port, delay: Rate | None, solve: bool):
+        self.source, self.target, self.delay, self.solve = source, target, delay, solve
+
+    def __repr__(self) -> str:
+        return f"Connection({self.source.path!r} -> {self.target.path!r})"
+
+
+class Assembly(FixedAttributes):
+    """A named part of a system: models and other assemblies, connections between them, ports that stand for theirs.
+
+    Subclass it, and add what is in it in `__init__`, for a part that is made many times.
+
+    Args:
+        name: in the assembly that it is added to.
+
+    Example:
+        >>> class Drive(Assembly):
+        ...     def __init__(self, name, gain=2.0):
+        ...         super().__init__(name)
+        ...         motor = self.add(Motor())
+        ...         control = self.add(Gain("control", gain=gain))
+        ...         self.connect(control.output, motor.voltage)
+        ...         self.expose("command", control.input)
+    """
+
+    def __init__(self, name: str):
+        self._name = checked_part(name)
+        self.parent: Assembly | None = None
+        self._parts: dict[str, Model | Assembly] = {}
+        self._connections: list[Connection] = []
+        self._exposed: dict[str, Port] = {}
+
+    # What it is --------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """In the assembly that it is in."""
+        return self._name
+
+    @property
+    def path(self) -> str:
+        """From the system down; its name if it is in none."""
+        above = self.parent.path if self.parent is not None else ""
+        return f"{above}.{self._name}" if above else self._name
+
+    @property
+    def _what(self) -> str:
+        return f"assembly {self.path!r}"
+
+    @property
+    def parts(self) -> tuple[Model | Assembly, ...]:
+        """Models and assemblies in it, in the order they were added."""
+        return tuple(self._parts.values())
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """All models in it and in its assemblies, by path."""
+        return tuple(sorted(self._all_models(), key=lambda m: m.path))
+
+    def _all_models(self) -> Iterator[Model]:
+        for part in self._parts.values():
+            if isinstance(part, Model):
+                yield part
+            else:
+                yield from part._all_models()
+
+    @property
+    def connections(self) -> tuple[Connection, ...]:
+        """Those made in it and in its assemblies."""
+        inner = [c for part in self._parts.values() if isinstance(part, Assembly) for c in part.connections]
+        return (*self._connections, *inner)
+
+    @property
+    def exposed(self) -> dict[str, Port]:
+        """Ports that stand for those of models in it, by name (a copy)."""
+        return dict(self._exposed)
+
+    def root_system(self) -> Any:
+        """The system that it is in, or None."""
+        return None if self.parent is None else self.parent.root_system()
+
+    def _changed(self) -> None:
+        system = self.root_system()
+        if system is not None:
+            system.structure_changed()
+
+    # Contents ----------------------------------------------------------------------------------------------
+
+    def add(self, part: P) -> P:
+        """Add a model or an assembly.
+
+        Raises:
+            ModelError: it is none, is in an assembly already, or its name is taken.
+        """
+        if not isinstance(part, Model | Assembly):
+            raise ModelError(f"{self._what}: add: expected a model or an assembly, got {part!r:.100}")
+        if part.parent is not None:
+            raise ModelError(f"{self._what}: add: {part.path!r} is in an assembly already")
+        if part.root_system() is not None if isinstance(part, Assembly) else False:
+            raise ModelError(f"{self._what}: add: a System is in no assembly")
+        if part.name in self._parts or part.name in self._exposed:
+            raise ModelError(f"{self._what}: add: the name {part.name!r} is taken")
+        if self.root_system() is not None:
+            self.root_system().check_part(part)
+        part.parent = self
+        self._parts[part.name] = part
+        self._changed()
+        return part
+
+    def remove(self, part: Model | Assembly | str) -> Model | Assembly:
+        """Take a model or an assembly out, with all connections from and to it.
+
+        Raises:
+            NameLookupError, ModelError: it is not here.
+        """
+        if isinstance(part, str):
+            if part not in self._parts:
+                raise NameLookupError(f"part of {self._what}", part, list(self._parts))
+            part = self._parts[part]
+        if self._parts.get(part.name) is not part:
+            raise ModelError(f"{self._what}: remove: {part!r} is not in it")
+        gone = {part} if isinstance(part, Model) else set(part.models)
+        above: Assembly | None = self
+        while above is not None:
+            above._connections = [
+                c for c in above._connections if c.source.model not in gone and c.target.model not in gone
+            ]
+            above._exposed = {key: port for key, port in above._exposed.items() if port.model not in gone}
+            above = above.parent
+        del self._parts[part.name]
+        self._changed()
+        part.parent = None
+        return part
+
+    def replace(self, part: Model | str, by: Model) -> Model:
+        """Put a model in the place of another one, under its name, with all its connections.
+
+        Raises:
+            ModelError: a connected port is missing, or does not fit; nothing is changed.
+        """
+        old = self[part] if isinstance(part, str) else part
+        if not isinstance(old, Model) or self._parts.get(old.name) is not old:
+            raise ModelError(f"{self._what}: replace: expected a model in it, got {part!r}")
+        if not isinstance(by, Model) or by.parent is not None or by.name != old.name:
+            raise ModelError(f"{self._what}: replace: expected a model {old.name!r} that is in no assembly, got {by!r}")
+        own: list[tuple[Assembly, list[Connection], dict[str, Port]]] = []
+        above: Assembly | None = self
+        while above is not None:
+            swapped = []
+            for c in above._connections:
+                source = by.port(c.source.name) if c.source.model is old else c.source
+                target = by.port(c.target.name) if c.target.model is old else c.target
+                check_fit(source, target, self._what)
+                swapped.append(Connection(source, target, c.delay, c.solve))
+            ports = {k: by.port(p.name) if p.model is old else p for k, p in above._exposed.items()}
+            own.append((above, swapped, ports))
+            above = above.parent
+        for assembly, connections, ports in own:
+            assembly._connections, assembly._exposed = connections, ports
+        self._parts[old.name] = by
+        by.parent, old.parent = self, None
+        self._changed()
+        return by
+
+    def expose(self, name: str, port: Port | str) -> Port:
+        """Let a port of a model in it be found under a name of its own.
+
+        Raises:
+            ModelError: the name is taken, or the port is of no model in it.
+        """
+        port = self._port(port)
+        if checked_part(name) in self._parts or name in self._exposed:
+            raise ModelError(f"{self._what}: expose: the name {name!r} is taken")
+        self._exposed[name] = port
+        return port
+
+    def __getitem__(self, path: str) -> Any:
+        """A model, an assembly or a port by its path from here, such as "wheel_fl.motor.current".
+
+        Raises:
+            NameLookupError: there is none.
+        """
+        here: Any = self
+        if not isinstance(path, str):
+            raise NameLookupError(f"part of {self._what}", path, list(self._parts))
+        for part in path.split("."):
+            if isinstance(here, Assembly):
+                found = here._parts.get(part) or here._exposed.get(part)
+                if found is None:
+                    raise NameLookupError(f"part of {here._what}", part, [*here._parts, *here._exposed])
+                here = found
+            elif isinstance(here, Model):
+                here = here.port(part)
+            else:
+                raise NameLookupError(f"part of port {here.path!r}", part, [])
+        return here
+
+    # Connections -------------------------------------------------------------------------------------------
+
+    def connect(self, source: Port | str, target: Port | str, *, delay: Any = None, solve: bool = False) -> Connection:
+        """Let an input be what an output or a state is.
+
+        Args:
+            source: an output or a state: a port, or its path from here.
+            target: an input that nothing is connected to.
+            delay: rate [Hz]: the input is what the source was at the tick before, and breaks an algebraic loop.
+            solve: if this connection is part of an algebraic loop, let it be solved by Newton's method.
+
+        Raises:
+            ModelError: a port of the wrong kind or of no model in here, units or shapes that do not fit, or an input
+                that is connected already; nothing is changed.
+        """
+        one, two = self._port(source), self._port(target)
+        what = f"{self._what}: connect {one.path} to {two.path}"
+        if not isinstance(one.declared, Output | State):
+            raise ModelError(f"{what}: expected an output or a state to connect from, got an {one.kind}")
+        if not isinstance(two.declared, Input):
+            raise ModelError(f"{what}: expected an input to connect to, got {one.kind} {two.name!r}")
+        check_fit(one, two, what)
+        for c in self._whole().connections:
+            if c.target == two:
+                raise ModelError(f"{what}: it is connected to {c.source.path} already; disconnect it first")
+        rate = None if delay is None else as_rate(delay, what)
+        if rate is not None and solve:
+            raise ModelError(f"{what}: a delay leaves no loop to solve; expected one of the two")
+        made = Connection(one, two, rate, bool(solve))
+        self._connections.append(made)
+        self._changed()
+        return made
+
+    def disconnect(self, target: Port | str) -> Connection:
+        """Take away the connection to an input.
+
+        Raises:
+            ModelError: nothing is connected to it.
+        """
+        port = self._port(target)
+        assemblies = [self._whole()]
+        for assembly in assemblies:
+            assemblies += [part for part in assembly._parts.values() if isinstance(part, Assembly)]
+            for c in assembly._connections:
+                if c.target == port:
+                    assembly._connections.remove(c)
+                    self._changed()
+                    return c
+        raise ModelError(f"{self._what}: disconnect: nothing is connected to {port.path}")
+
+    def _whole(self) -> Assembly:
+        return self if self.parent is None else self.parent._whole()
+
+    def _port(self, given: Port | str) -> Port:
+        """A port of a model in here."""
+        port = self[given] if isinstance(given, str) else given
+        if not isinstance(port, Port):
+            raise ModelError(f"{self._what}: expected a port, got {given!r:.100}")
+        above = port.model.parent
+        while above is not None and above is not self:
+            above = above.parent
+        if above is None:
+            raise ModelError(f"{self._what}: {port.path} is of no model in it; add the model first")
+        return port
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.path or self._name!r}, {len(self._parts)} parts)"
+
+
+def check_fit(source: Port, target: Port, what: str) -> None:
+    """Raise ModelError unless numbers of a source are numbers of a target."""
+    if source.shape != target.shape:
+        raise ModelError(f"{what}: shapes {source.shape} and {target.shape} do not fit")
+    if source.unit is not None and target.unit is not None and not source.unit.fits(target.unit):
+        raise ModelError(
+            f"{what}: units {str(source.unit)!r} and {str(target.unit)!r} do not fit: "
+            f"{source.unit.difference(target.unit)}"
+        )

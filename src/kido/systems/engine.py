@@ -1,0 +1,322 @@
+"""The compiled side of a system: its values, its programs, and what runs them."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from kido.errors import ModelError, StateError
+from kido.integrators.integrator import CompiledIntegrator
+from kido.integrators.schema import MOTION
+from kido.systems import machine
+from kido.systems import schema as kinds
+from kido.systems.declarations import Output
+from kido.systems.linking import CONSTANT, HOLDING, Linked, direction_of
+from kido.systems.operations import Blocks, Operation, needed
+from kido.systems.schema import CODE, RECORDING, SYSTEM
+
+MOST_RATES = 62
+BUDGET = 100_000  # steps of integration until Python looks for signals
+
+
+class Engine:
+    """A system's program, for one structure.
+
+    Args:
+        linked: its values and operations.
+        integrator: of continuous states.
+        step: largest step of integration [s].
+        recordings: what is written down: rate, signals' values, rows.
+        commands: values that a world is given at each of its steps.
+    """
+
+    def __init__(
+        self,
+        linked: Linked,
+        integrator: CompiledIntegrator,
+        step: float,
+        recordings: Sequence[tuple[Any, list[int], int]] = (),
+        commands: Sequence[int] = (),
+    ):
+        self.linked = linked
+        self.recordings: list[tuple[int, RECORDING]] = []
+        for rate, slots, rows in recordings:
+            made = RECORDING(signals=len(slots), rows=rows)
+            made.slot[:] = slots
+            self.recordings.append((linked.rate_number(rate), made))
+        if len(linked.rates) > MOST_RATES:
+            raise ModelError(f"a system has at most {MOST_RATES} different rates, got {len(linked.rates)}")
+        self.value: np.ndarray = np.array(linked.initial)
+        self.structs = linked.models_structs(self.value)
+        self.motion = _motion(integrator, linked.num_states, step)
+        n, rates = len(linked.crossings), len(linked.rates)
+        checked = sorted(set(linked.held))
+        self.system = SYSTEM(
+            value=self.value,
+            motion=self.motion,
+            continuous=linked.num_states,
+            checks=len(checked),
+            rates=rates,
+            crossings=n,
+            first_state=linked.first_state,
+        )
+        s = self.system
+        s.rate_slot[:] = linked.rate_slots or [0] * linked.num_states
+        s.checked[:] = checked
+        for k, (m, name, slot, _) in enumerate(linked.crossings):
+            s.crossing[k], s.direction[k] = slot, direction_of(m, name)
+        for k, rate in enumerate(linked.rates):
+            s.whole[k], s.rest[k] = divmod(rate.numerator, rate.denominator)
+            s.denominator[k] = rate.denominator
+        self._blocks = Blocks()
+        self._ticks: dict[int, tuple[int, int]] = {}
+        self._programs: list[tuple[int, int]] = []
+        self._visible = self._found_visible()
+        self._write_programs(commands)
+        for mask in _masks(linked):
+            self._add_tick(mask)
+        self._write_code()
+        self.refresh()
+
+    # Programs ----------------------------------------------------------------------------------------------
+
+    def _found_visible(self) -> list[Operation]:
+        """Operations of signals and derivatives between ticks, operands first."""
+        linked = self.linked
+        roots = [slot for slots in linked.slots.values() for slot in slots]
+        roots += [*linked.rate_slots, *(slot for _, _, slot, _ in linked.crossings), *(r for _, r in linked.unknowns)]
+        return needed(roots, linked.producer(set()))
+
+    def _write_programs(self, commands: Sequence[int]) -> None:
+        linked, levels = self.linked, self.linked.level_of
+        constant = [op for op in needed(sorted(linked.always), linked.always.get) if levels(op.outs[0]) == CONSTANT]
+        self._program(constant, ())
+        holding = [op for op in self._visible if levels(op.outs[0]) == HOLDING]
+        self._program(holding, ())
+        varying = {out: op for op in self._visible if levels(op.outs[0]) > HOLDING for out in op.outs}
+        self._program_for(linked.rate_slots, varying)
+        self._program_for(sorted(varying), varying)
+        self._program_for([slot for _, _, slot, _ in linked.crossings], varying)
+        self._program_for(commands, varying)
+        producer = linked.producer(set())
+        for _, _, _, pairs in linked.crossings:
+            first = len(self._blocks)
+            self._add(needed([of for _, of in pairs], producer), producer)
+            self._blocks.add_copies(pairs)
+            self._programs.append((first, len(self._blocks)))
+
+    def _program_for(self, roots: Iterable[int], made: dict[int, Operation]) -> None:
+        self._program(needed(roots, made.get), made)
+
+    def _program(self, operations: list[Operation], made: Any) -> None:
+        first = len(self._blocks)
+        self._add(operations, made.get if made else None)
+        self._programs.append((first, len(self._blocks)))
+
+    def _add(self, operations: list[Operation], producer: Any) -> None:
+        """Operations, and with them what solves for the unknowns that they read."""
+        unknowns = self.linked.unknowns
+        read = {slot for op in operations for slot in op.reads}
+        if producer is None or not any(slot in read for slot, _ in unknowns):
+            self._blocks.add(operations)
+            return
+        outs = [out for op in operations for out in op.outs]
+        whole = needed([*outs, *(r for _, r in unknowns)], producer)
+        asking = [op.path for op in whole if op.kind == kinds.PYTHON]
+        if asking:
+            raise ModelError(
+                f"an algebraic loop with a model of plain Python, {asking[0]}, is not solved; give a delay"
+            )
+        self._blocks.add_solved(whole, [u for u, _ in unknowns], [r for _, r in unknowns])
+
+    def _add_tick(self, mask: int) -> None:
+        linked, blocks = self.linked, self._blocks
+        due = {k for k in range(len(linked.rates)) if mask >> k & 1}
+        first = len(blocks)
+        for rate in sorted(due):
+            blocks.add(linked.noise.get(rate, ()))
+        commits = [pair for rate in sorted(due) for pair in linked.commits.get(rate, ())]
+        before = linked.producer(set())
+        self._add(needed([of for _, of in commits], before), before)
+        blocks.add_copies(commits)
+        after = linked.producer(due)
+        outputs = [out for out, (_, rate) in linked.at_ticks.items() if rate in due]
+        self._add(needed(outputs, after), after)
+        blocks.add([op for op in self._visible if linked.level_of(op.outs[0]) == HOLDING])
+        varying = {out: op for op in self._visible if linked.level_of(op.outs[0]) > HOLDING for out in op.outs}
+        for rate, recording in self.recordings:
+            if rate in due:
+                self._add(needed(recording.slot.tolist(), varying.get), varying.get)
+                blocks.add_block(kinds.RECORD, (recording.address, 0, 0), [])
+        self._ticks[mask] = first, len(blocks)
+
+    def _write_code(self) -> None:
+        b = self._blocks
+        unknowns = len(b.unknowns)
+        code = CODE(
+            operations=len(b.rows),
+            blocks=len(b.blocks),
+            programs=len(self._programs),
+            ticks=len(self._ticks),
+            unknowns=unknowns,
+            columns=unknowns + 1,
+        )
+        rows = np.array(b.rows, np.int64).reshape(-1, 4)
+        code.out[:], code.a[:], code.b[:], code.c[:] = rows.T
+        code.block[:] = np.array(b.blocks, np.int64).reshape(-1, 4)
+        calls = code.block[:, 0] == kinds.CALL
+        code.block[calls, 2] = [self.structs[place].address for place in code.block[calls, 2]]
+        code.program[:] = np.array(self._programs, np.int64).reshape(-1, 2)
+        code.mask[:] = list(self._ticks)
+        code.tick[:] = np.array(list(self._ticks.values()), np.int64).reshape(-1, 2)
+        code.unknown[:], code.residual[:] = b.unknowns, b.residuals
+        self.system.code = code
+
+    # Running -----------------------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """What depends on parameters and on what is held, after one of them was set."""
+        machine.run_one(self.system.address, kinds.CONSTANTS)
+        machine.run_one(self.system.address, kinds.HELD)
+
+    def signals(self) -> None:
+        """Bring all signals to the present state."""
+        self.check(machine.run_one(self.system.address, kinds.SIGNALS))
+
+    def run(self, stop: int, flush: Any) -> None:
+        """Go on to a time [ns], and do what is due there.
+
+        Args:
+            flush: called when a recording is full.
+        """
+        self.system.stop = stop
+        self._go_on(machine.advance, flush)
+
+    def tick(self, flush: Any) -> None:
+        """Do what is due now."""
+        self._go_on(machine.tick_now, flush)
+
+    def _go_on(self, call: Any, flush: Any) -> None:
+        s = self.system
+        call = getattr(call, "call", call)
+        while True:
+            s.budget = BUDGET
+            status = call(s.address)
+            if status == kinds.ASKS_PYTHON:
+                code = s.code
+                while s.at < s.end and code.block[s.at, 0] == kinds.PYTHON:
+                    self.linked.calls[code.block.item(s.at, 1)].run(self.value)
+                    s.at += 1
+            elif status == kinds.UNKNOWN_TICK:
+                self._add_tick(s.due)
+                self._write_code()
+            elif status == kinds.LOG_FULL:
+                flush()
+            elif status != kinds.PAUSED:
+                self.check(status)
+                return
+
+    def abandon_tick(self) -> None:
+        """A tick failed within: it is not gone on with."""
+        self.system.pending, self.system.ticked = 0, 1
+
+    # Failures ----------------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """[s]"""
+        return self.system.now / 1e9 + self.system.elapsed
+
+    def check(self, status: int) -> None:
+        """Raise the error that a status stands for."""
+        if status >= 0:
+            return
+        at = f"at t = {self.time:g} s"
+        if status == kinds.NOT_FINITE:
+            self._not_finite(at)
+        if status == kinds.NOT_SOLVED:
+            ports = [c.target.path for c in self.linked.connections if c.solve]
+            raise StateError(f"{at} Newton's method does not solve the algebraic loop through {', '.join(ports)}")
+        if status == kinds.TOO_SMALL:
+            raise StateError(f"{at} the tolerances ask for steps below rounding; {self._fastest()}")
+        raise StateError(f"{at} the integrator's max_steps are used up between two ticks; {self._fastest()}")
+
+    def _fastest(self) -> str:
+        worst = int(np.argmax(np.abs(self.motion.L[0]))) if self.linked.num_states else -1
+        for port, first, size in self.linked.continuous:
+            if 0 <= worst - (first - self.linked.first_state) < size:
+                return f"the fastest state is {port.path}"
+        return "no state is integrated"
+
+    def _not_finite(self, at: str) -> NoReturn:
+        """Name the port where it began."""
+        s, value, linked = self.system, self.value, self.linked
+        bad = [slot for slot in s.checked.tolist() if not math.isfinite(value[slot])]
+        if bad:
+            raise StateError(f"{at} {self.port_of(bad[0])} is {value[bad[0]]}")
+        n = linked.num_states
+        ended = value[linked.first_state : linked.first_state + n].copy()
+        value[linked.first_state : linked.first_state + n] = self.motion.u0[:n]  # back to the start of the step
+        value[kinds.TIME] = self.time
+        machine.run_one(s.address, kinds.SIGNALS)
+        for op in self._visible:
+            for out in op.outs:
+                if not math.isfinite(value[out]):
+                    raise StateError(f"{at} {self.port_of(out, op.path)} is {value[out]}")
+        for port, first, size in linked.continuous:
+            k = first - linked.first_state
+            if not np.isfinite(ended[k : k + size]).all():
+                raise StateError(f"{at} {port.path} becomes NaN or infinite; a smaller step may help")
+        raise StateError(f"{at} a value is NaN or infinite")
+
+    def port_of(self, slot: int, path: str = "") -> str:
+        """Path of an output, a state or an input whose value it is, or what is known of it."""
+        kinds_first = sorted(
+            (not isinstance(m.declared[name], Output), m.path, name)
+            for m in self.linked.models
+            for name in m.declared
+            if slot in self.linked.slots.get((m.path, name), ())
+        )
+        if kinds_first:
+            return f"{kinds_first[0][1]}.{kinds_first[0][2]}"
+        for target, slots in self.linked.delays.items():
+            if slot in slots:
+                return f"{target} (delayed)"
+        for port, first, size in self.linked.continuous:
+            if slot in self.linked.rate_slots[first - self.linked.first_state :][:size]:
+                return f"the derivative of {port.path}"
+        return f"a value in the equations of {path}"
+
+    # State -------------------------------------------------------------------------------------------------
+
+    def topology(self) -> str:
+        """Hash of all that a checkpoint must agree with: ports, equations, rates."""
+        b = self._blocks
+        calls = [(c.model.path, c.method) for c in self.linked.calls]
+        rows = [row if row[0] not in (kinds.CALL, kinds.RECORD) else (row[0], 0, 0, row[3]) for row in b.blocks]
+        whole = (sorted(self.linked.slots.items()), b.rows, rows, calls, self.linked.rates, self._ticks)
+        return hashlib.blake2b(repr(whole).encode(), digest_size=16).hexdigest()
+
+
+def _motion(integrator: CompiledIntegrator, states: int, step: float) -> MOTION:
+    motion = MOTION(bodies=0, dofs=states, outputs=0)
+    motion.max_step = integrator.max_step if integrator.adaptive else step
+    integrator.configure(motion)
+    return motion
+
+
+def _masks(linked: Linked) -> list[int]:
+    """Which rates are due together at times that are common multiples of whole periods; others are met in time."""
+    periods = [rate.numerator if rate.denominator == 1 else 0 for rate in linked.rates]
+    found = {p for p in periods if p}
+    waiting = list(found)
+    while waiting and len(found) < 1000:
+        new = {math.lcm(waiting[0], p) for p in periods if p} - found
+        waiting = [*waiting[1:], *new]
+        found |= new
+    masks = {sum(1 << k for k, p in enumerate(periods) if p and together % p == 0) for together in found}
+    return sorted(masks | ({(1 << len(periods)) - 1} if periods else set()))

@@ -1,0 +1,89 @@
+"""Calls of models in plain Python, at ticks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kido.errors import StateError
+from kido.systems.declarations import Parameter
+from kido.systems.model import PythonModel
+
+
+class PythonCall:
+    """One method of one model.
+
+    Args:
+        model: whose.
+        method: "outputs" or "update".
+        given: slots of what the method may read, by name.
+        to: slots of what it returns, by name.
+    """
+
+    def __init__(
+        self, model: Any, method: str, given: dict[str, list[int]], to: dict[str, list[int]], _linked: Any = None
+    ):
+        assert isinstance(model, PythonModel)
+        self.model, self.method, self._given, self._to = model, method, given, to
+
+    def settle(self, at: Callable[[int], int]) -> None:
+        """Ports have got their values."""
+        declared = self.model.declared
+        self._numbers = [(name, at(s[0])) for name, s in self._given.items() if not declared[name].shape]
+        self._arrays = [
+            (name, [at(slot) for slot in s], declared[name].shape)
+            for name, s in self._given.items()
+            if declared[name].shape
+        ]
+        self._expected = {
+            name: d for name, d in declared.items() if d.kind == ("output" if self.method == "outputs" else "state")
+        }
+        self._inside: dict[str, Any] = {}
+        self._call = getattr(self.model, self.method)
+        self.parameters_changed()
+
+    def parameters_changed(self) -> None:
+        """The model has other parameters."""
+        for name, d in self.model.declared.items():
+            if isinstance(d, Parameter):
+                self._inside[name] = self.model.parameter(name)
+
+    def run(self, value: Any) -> None:
+        """Call it, with the values of a system.
+
+        Raises:
+            StateError: it returned what is not finite, or of another shape.
+            ModelError: it returned something under another name.
+        """
+        inside, item, model = self._inside, value.item, self.model
+        inside["time"] = item(0)
+        for name, slot in self._numbers:
+            inside[name] = item(slot)
+        for name, slots, shape in self._arrays:
+            inside[name] = value[slots].reshape(shape)
+        own = model.__dict__
+        own["inside"] = inside
+        try:
+            found = self._call()
+        finally:
+            own["inside"] = None
+        to, where = self._to, self.method
+        if type(found) is not dict or not found.keys() <= self._expected.keys():
+            found = model.checked_results(found, self._expected, where)
+        written = 0
+        for name, result in found.items():
+            slots = to.get(name)
+            if slots is None:  # an output of another group
+                continue
+            written += 1
+            if type(result) is float and result - result == 0.0 and not self._expected[name].shape:
+                value[slots[0]] = result
+            else:
+                value[slots] = model.numbers(name, result, where).ravel()
+        if written < len(to):
+            missing = [name for name in to if name not in found]
+            if where == "outputs":
+                raise StateError(f"{model.path}: outputs: {missing[0]!r} is declared and not returned")
+            for name in missing:  # a state that is not returned stays
+                for a, b in zip(to[name], self._given[name], strict=True):
+                    value[a] = value[b]
