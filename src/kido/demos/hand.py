@@ -1,10 +1,11 @@
-"""A hand plays a motion by PD or stable PD forces in its joints, at 1 kHz, and its index finger is pushed with 50 N.
+"""A hand plays a motion by PD or stable PD forces in its joints, and its index finger is pushed with 50 N.
 
-The application of RTQL8's tutorial, with its gains: PD forces are scaled by the mass matrix, tau = M (800 (q* - q) -
-15 u), so that one pair of gains serves joints of all kinds, light ones are soft, and all sag; stable PD, of 15 N m/rad
-and 2 N m s/rad, looks at the end of the step by the model's own motion, and needs no such scale. Gains 134 times as
-large are too much for the first at this time step, and none are for the second. `--skeleton FILE` and `--motion FILE`
-bring others, such as the tutorial's `fixedHand.skel` and `fixedHand.dof`.
+The application of RTQL8's tutorial, at 1 kHz, with its gains: PD forces are scaled by the mass matrix, tau = M (800
+(q* - q) - 15 u), so that one pair of gains serves joints of all kinds; light ones are soft, and all sag. Stable PD, of
+15 N m/rad and 2 N m s/rad, looks at the end of the step by the model's own motion and needs no such scale. Gains 134
+times as large are too much for the first, and none are for the second. Green dots are where fingertips are to be; R
+plays the motion again. `--skeleton FILE --motion FILE` brings others, such as the tutorial's `fixedHand.skel` and
+`fixedHand.dof`.
 """
 
 import numpy as np
@@ -85,7 +86,7 @@ def make(skeleton=None, *, motion=None):
             ghost.positions = target(world.time)
             return [(ghost.bodies[k].world_transform @ (*2 * ghost.bodies[k].inertia.com, 1))[:3] for k in ends]
 
-        marks = viewer.add_points(tips(), color=(0.1, 0.6, 0.2), size=0.012)
+        marks = viewer.add_points(tips(), color=(0.1, 0.6, 0.2), size=0.008)
         viewer.add_frame_callback(lambda _: marks.update(tips()))
 
     @demo.number("forces")

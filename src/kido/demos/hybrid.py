@@ -1,10 +1,10 @@
-"""A mobile manipulator: its base moves as it is told, whatever that takes, and the joints on it hold a pose by forces.
+"""A mobile manipulator: its base moves as it is told, and its joints hold a pose by forces.
 
 The application of RTQL8's tutorial, hybrid dynamics: accelerations of the base are given, 5, -7, 6, -5, 5, -5 m/s^2
-for 299 ms each, so that its path is known in closed form; joints get PD forces tau = M (500 (q* - q) - 50 u), which
-know nothing of the base and let the hand lag behind and sag. Computed torque has the base's acceleration, the weight
-and the pushes in its model, and holds it. With `--skeleton FILE` another one rides, such as the tutorial's
-`mobilManipulator.skel`.
+for 299 ms each, so that its path is known in closed form; here they go on, mirrored, until it is back. Joints get PD
+forces tau = M (500 (q* - q) - 50 u), which know nothing of the base and let the hand lag behind and sag. Computed
+torque has the base's acceleration, the weight and the pushes in its model, and holds it. With `--skeleton FILE` another
+one rides, such as the tutorial's `mobilManipulator.skel`.
 """
 
 import numpy as np
@@ -15,7 +15,8 @@ from kido.demos.demo import Demo
 from kido.demos.hand import ScaledPD
 from kido.errors import ModelError
 
-ACCELERATIONS, BEGIN, LONG, EVERY = np.array([5.0, -7.0, 6.0, -5.0, 5.0, -5.0]), 0.501, 0.299, 0.3  # [m/s^2], [s]
+ACCELERATIONS = np.outer((1, -1, -1, 1), (5.0, -7.0, 6.0, -5.0, 5.0, -5.0)).ravel()  # [m/s^2]
+BEGIN, LONG, EVERY = 0.501, 0.299, 0.3  # [s]
 KP, KD = 500.0, 50.0  # [1/s^2], [1/s]
 
 
@@ -56,7 +57,7 @@ def make(skeleton=None):
     world.add_skeleton(robot)
     scaled = world.add_controller(ScaledPD(robot, lambda time: pose, KP, KD))
     known = ComputedTorque(robot, pose, KP, KD)
-    demo = Demo(world, duration=3.0)
+    demo = Demo(world, duration=8.0, camera=((2.2, -2.6, 1.5), (0.1, 0, 0.3)))
 
     def drive(_):
         since = world.time + 0.5 * world.time_step - BEGIN - EVERY * np.arange(len(ACCELERATIONS))
