@@ -327,7 +327,7 @@ def test_the_hand_sags_as_much_as_its_gains_say(stable, tmp_path: Path):
     demo = demos.load("hand", hand, motion=tmp_path / "still.dof")
     assert demo.duration == pytest.approx(59 / 60, abs=1e-3)
     if not stable:
-        demo.press("S")
+        demo.press("C")
     demo.slide("Gains, times the tutorial's", 3.0)
     demo.run(3.0 if stable else 20.0)  # light joints with dampers of their own are slow
     g = np.array(hand.gravity_forces)
@@ -344,7 +344,7 @@ def test_stable_pd_follows_the_motion_and_takes_pushes_better_than_pd():
     ):  # degrees
         demo = demos.load("hand")
         if law == "PD":
-            demo.press("S")
+            demo.press("C")
         assert demo.read()["forces"] == law
         assert moving[0] < worst(demo, None, "the worst joint") < moving[1]
         for key in "1234":
@@ -361,7 +361,7 @@ def test_pd_of_the_hand_is_stable_up_to_its_bound():
     """Scaled by M each joint is that of mass 1: h kd < 2 by the world's midpoint rule, 133 times the gains."""
     for times, stable in ((130.0, True), (137.0, False)):
         demo = demos.load("hand", bent_hand()[0], motion=bent_hand()[1])
-        demo.press("S")
+        demo.press("C")
         demo.sliders["Gains, times the tutorial's"].f(times)
         if stable:
             demo.run(2.0)
@@ -522,7 +522,7 @@ def test_the_human_puppet_dances_by_priority():
 
 def test_a_puppet_that_is_led_follows():
     demo = demos.load("human_puppet")
-    demo.press("D")
+    demo.press("F")
     demo.run(0.1)
     hand = demo.model.body("right_hand")
     target = next(m.target for m in hand_tasks(demo) if m.node is hand)

@@ -61,7 +61,7 @@ def make(skeleton=None, *, motion=None):
         stable.kp, stable.kd = (share * gain for gain in STABLE_GAINS)
         scaled.kp, scaled.kd = (times * gain for gain in PD_GAINS)
 
-    @demo.key("S", "Stable PD, or PD")
+    @demo.key("C", "Stable PD, or PD")
     def other_law():
         (world.add_controller if is_stable() else world.remove_controller)(scaled)
         set_gains()

@@ -57,7 +57,7 @@ def make(skeleton=None):
     world.add_skeleton(robot)
     scaled = world.add_controller(ScaledPD(robot, lambda time: pose, KP, KD))
     known = ComputedTorque(robot, pose, KP, KD)
-    demo = Demo(world, duration=8.0, camera=((2.2, -2.6, 1.5), (0.1, 0, 0.3)))
+    demo = Demo(world, duration=8.0, camera=((1.5, -1.9, 1.2), (0, 0, 0.25)))
 
     def drive(_):
         since = world.time + 0.5 * world.time_step - BEGIN - EVERY * np.arange(len(ACCELERATIONS))
