@@ -153,7 +153,7 @@ def test_arrays_grow_within_a_sample():
     """Blocks that start in the air touch nothing at first: the arrays of a clone are made for few contacts."""
     world = models.stack(20)
     q = np.concatenate([s.positions for s in world.skeletons])
-    assert len(Worker(world.clone()).engine.responses.container.rows) == 1
+    assert len(Worker(world.clone()).members[0].engine.responses.container.rows) == 1
     found = rollout(world, np.tile(q, (2, 1)), steps=20, threads=2)
     expected = world.clone()
     expected.step(20)

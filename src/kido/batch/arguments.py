@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.batch.states import first_not_finite
 from kido.errors import StateError
+from kido.math.transform import as_numbers
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
@@ -95,6 +96,23 @@ def finite_number(what: str, value: Any, positive: bool = False) -> float:
     if not np.isfinite(number) or (positive and number <= 0.0):
         raise StateError(f"{what}: expected a {'positive ' if positive else ''}finite number, got {value!r}")
     return number
+
+
+def numbers(what: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """Numbers of a shape, in C order; not a copy where they are so already.
+
+    Raises:
+        StateError: they are none, or of another shape.
+    """
+    array: Any = value
+    if type(array) is not np.ndarray or array.dtype != np.float64 or not array.flags.c_contiguous:
+        try:
+            array = as_numbers(value)
+        except (TypeError, ValueError):
+            raise StateError(f"{what}: expected numbers, got {_short(value)}") from None
+    if array.shape != shape:
+        raise StateError(f"{what}: expected an array of shape {shape}, got one of shape {array.shape}")
+    return array
 
 
 def whole_number(what: str, value: Any) -> int:

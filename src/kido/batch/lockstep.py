@@ -50,7 +50,7 @@ from kido.simulation.step import solve_stage
 from kido.simulation.world_struct import WORLD
 from kido.solvers.default import begin_islands, end_islands, go_on_with, solve_one, solve_problem
 from kido.solvers.problem import DEFAULT_SETTINGS, MAX_MEMORY, PROBLEM
-from kido.tree.schema import data_for
+from kido.tree.schema import TREE, data_for
 
 
 def why_alone(world: World) -> str:
@@ -115,6 +115,15 @@ class Lockstep:
         blocks = MAX_BODY_CONTACTS * bodies + KINDS * dofs
         rows = 3 * MAX_BODY_CONTACTS * bodies + KINDS * dofs
         self.data = data_for(t, samples=LANES)
+        sizes = {
+            name: size
+            for f in TREE.fields.values()
+            for name, size in zip(f.dims, getattr(t, f.name).shape)
+            if isinstance(name, str)
+        }
+        self.tree = TREE(
+            samples=LANES, **{n: getattr(t, n) for n in TREE.arrays if TREE.fields[n].kind == "i"}, **sizes
+        )
         small = dict.fromkeys(("pool", "extras", "inertias", "plans", "value_room", "dense", "unknowns", "columns"), 1)
         problem = PROBLEM(
             samples=LANES, blocks=blocks, rows=rows, dofs=dofs, islands=2, memory=2 * MAX_MEMORY + 7, **small
@@ -133,6 +142,7 @@ class Lockstep:
         x = LOCKSTEP(
             bodies=max(bodies, MAX_FEW_BODIES), dofs=most_dofs, blocks=blocks, trees=trees, kinds=KINDS * most_dofs
         )
+        x.tree = self.tree
         x.data, x.motion, x.problem, x.origins, x.regularized, x.own = (
             self.data, motion, problem, origins, regularized, own,
         )  # fmt: skip
@@ -147,19 +157,24 @@ class Lockstep:
         x.keep_velocities, x.scatter_rest = keep_velocities, scatter_rest
         x.gather_ends, x.products, x.keep_ends = gather_ends, products_together, keep_ends
         x.begin_islands, x.solve_one, x.go_on_with, x.end_islands = begin_islands, solve_one, go_on_with, end_islands
-        self.container = x
-
-    def begin(self, samples: list[int]) -> None:
-        """The first worlds are at the start of samples; others take no part."""
-        engine: Any = self.worlds[0].engine
-        x = self.container
-        x.tree, x.time_step, x.phase = engine.stepped, engine.world.time_step, 0
-        x.robot[:] = _robots(engine)
+        x.time_step, x.robot[:] = engine.world.time_step, _robots(engine)
         self.data.has_external[:] = engine.data.has_external
+        for lane, world in enumerate(worlds):
+            self.take_tree(lane, world.engine.stepped)
+        self.container, self.addresses = x, np.array([world.engine.world.address for world in worlds])
+
+    def begin(self, samples: np.ndarray) -> None:
+        """The first worlds are at the start of samples; others take no part."""
+        x, number = self.container, len(samples)
+        x.phase = 0
         self.data.udot[:] = 0.0
-        x.world[:] = 0
-        for lane, sample in enumerate(samples):
-            x.world[lane], x.sample[lane] = self.worlds[lane].engine.world.address, sample
+        x.world[:number], x.world[number:], x.sample[:number] = self.addresses[:number], 0, samples
+
+    def take_tree(self, lane: int, tree: Any) -> None:
+        """The numbers of a forest into a lane."""
+        for name in TREE.arrays:
+            if TREE.fields[name].kind == "f":
+                getattr(self.tree, name)[..., lane] = getattr(tree, name)
 
     def leave(self, lane: int) -> None:
         """The world in a lane takes no part any more."""

@@ -248,9 +248,12 @@ def step_together(x):
 
 
 @entry(
-    "UniTuple(i8,4)(i8,i8[::1],f8[:,:,::1],f8[:,:,::1],f8[:,:,::1],i8[::1],i8[::1],f8[:,::1],f8[:,:,:,::1],i8,i8,i8,i8)"
+    "UniTuple(i8,4)(i8,i8[::1],f8[:,:,::1],i8[::1],f8[:,:,::1],f8[:,:,::1],"
+    "i8[::1],i8[::1],f8[:,::1],f8[:,:,:,::1],i8,i8,i8,i8)"
 )
-def run_together(address, dofs, controls, q, u, sensor_of_shape, link, offset, wrenches, done, end, hold, every):
+def run_together(
+    address, driven, controls, dofs, q, u, sensor_of_shape, link, offset, wrenches, done, end, hold, every
+):
     """Steps done+1 .. end of the samples in the lanes, as `run_sample` has it for one.
 
     Args:
@@ -266,7 +269,7 @@ def run_together(address, dofs, controls, q, u, sensor_of_shape, link, offset, w
             for j in range(LANES):
                 if x.world[j] != 0:
                     w = view(WORLD, x.world[j])
-                    place_commands(w.tree, w.data, dofs, controls, x.sample[j], done // hold)
+                    place_commands(w.tree, w.data, driven, controls, x.sample[j], done // hold)
                     features(w, BEGIN)
                     x.at[j] = AT_PREDICT
         lane, stage, status = step_together(x)

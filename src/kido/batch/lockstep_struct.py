@@ -109,7 +109,7 @@ class WIDE_FEW(Struct):
 
 
 class LOCKSTEP(Struct):
-    tree = reference(TREE, doc="the forest of each of the worlds")
+    tree = reference(TREE, lanes=True, doc="the forest of each of the worlds")
     data = reference(DATA, lanes=True)
     motion = reference(WORLD, lanes=True, doc="start_u, command and target")
     problem = reference(PROBLEM, lanes=True, doc="one island: what acts on one robot")

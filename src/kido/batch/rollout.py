@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -13,18 +11,12 @@ from numpy.typing import ArrayLike
 
 from kido.attributes import FixedAttributes, dataclass, named_arguments
 from kido.batch.arguments import Array, whole_number
-from kido.batch.lockstep import why_alone
-from kido.batch.rollout_lanes import LaneWorker
-from kido.batch.rollout_worker import Job, Worker
-from kido.errors import ConcurrencyError, ModelError, StateError
-from kido.jit import JIT_DISABLED, LANES
-from kido.jit.team import available_cores
+from kido.batch.rollout_worker import Job
+from kido.batch.worlds import Worlds
+from kido.errors import StateError
 from kido.reprs import brief
 from kido.simulation import World
 from kido.skeleton import BodyNode, Skeleton
-from kido.turns import Turn
-
-_POLL = 0.1  # [s] a run looks this often whether it was interrupted, and reports progress
 
 
 @dataclass(frozen=True)
@@ -52,80 +44,41 @@ class Trajectories:
 
 
 class RolloutPool(FixedAttributes):
-    """Clones of a world, one for each thread, to run rollouts in again and again.
+    """Worlds to run rollouts in again and again: `Worlds` that begin anew in each run, as many as it has samples.
 
     Every sample starts from the world as it was when the pool was made (states of all skeletons, warm start of its
-    contacts, external forces, which act all the time), but for the positions and velocities it is given, and is
-    stepped as `World.step` would: results equal, bit for bit, those of setting positions, velocities and commands of
-    one clone by hand and stepping it, and depend neither on the number of threads nor on other samples. Threads run
-    without Python's lock. Step callbacks are not called, and pushes (`World.push`) do not act. Calls of `run` from
-    several threads wait for each other.
+    contacts, external forces, which act all the time), but for the positions, velocities and properties it is given,
+    and is stepped as `World.step` would: results equal, bit for bit, those of setting these and commands of one clone
+    by hand and stepping it, or to rounding in lanes, and depend neither on the number of threads nor on other samples.
+    Calls of `run` from several threads wait for each other.
 
     Args:
-        model: a world; or a skeleton, which is put into a world of its own with its gravity.
-        skeleton: whose coordinates positions, velocities and commands have, by object, name or index; those of all
-            skeletons of the world, one after another, by default. Other skeletons keep the states and commands they
-            have in the world.
-        threads: how many compute; the number of available cores by default.
-        time_step: instead of the world's [s].
-        lanes: whether each thread steps eight worlds together, with robots' smooth motion and Newton's method along
-            their trees in lanes. Results then depend neither on threads nor on other samples either, but equal those
-            of `World.step` to rounding, not bit for bit: what they differ by grows where motion is chaotic. Worlds for
-            which there are no lanes are stepped one by one; `why_alone` says why.
+        model, skeleton, threads, time_step, lanes: as those of `Worlds`; `lanes` is off by default.
 
     Attributes:
+        worlds: those of the last run as it left them.
         why_alone: why worlds are stepped one by one; "" if eight are together.
 
     Raises:
         ModelError, StateError: arguments that are none of these.
     """
 
-    why_alone: str
-
     def __init__(
         self,
-        model: World | Skeleton,
+        model: World | Skeleton | Sequence[World],
         *,
         skeleton: Skeleton | str | int | None = None,
         threads: int | None = None,
         time_step: float | None = None,
         lanes: bool = False,
     ):
-        if not isinstance(lanes, bool):
-            raise StateError(f"rollout: lanes: expected True or False, got {lanes!r}")
-        world, chosen = _world_of(model, skeleton)
-        asking = [c.name for c in world.controllers if c.calls_python]
-        if asking:
-            raise ModelError(
-                f"rollout of world {world.name!r}: controllers {', '.join(asking)} are called from Python, which "
-                "rollouts do not; those of kido.control without functions of time run compiled"
-            )
-        self.world = world.clone()
-        self.world.threads = 1
-        if time_step is not None:
-            self.world.time_step = time_step
-        engine = self.world.engine
-        index = None if chosen is None else [s.name for s in world.skeletons].index(chosen.name)
-        parts = slice(0, len(engine.data.q))
-        if index is not None:
-            parts = slice(int(engine.tree.tree_dof[index]), int(engine.tree.tree_dof[index + 1]))
-        self._index = index
-        self._dofs = np.arange(parts.start, parts.stop)
-        self._names = [engine.dof_name(int(k)) for k in self._dofs]
-        self.threads = 1 if JIT_DISABLED else available_cores() if threads is None else whole_number("threads", threads)
-        self.turn = Turn()
-        self.why_alone = why_alone(self.world) if lanes else "lanes were not asked for"
-        self._workers = [self._worker(self.world)]
-        self._pool: ThreadPoolExecutor | None = None
-        self._process = os.getpid()
-
-    def _worker(self, world: World) -> Worker:
-        return Worker(world) if self.why_alone else LaneWorker(world)
+        self.worlds = Worlds(model, skeleton=skeleton, threads=threads, time_step=time_step, lanes=lanes)
+        self.why_alone = self.worlds.why_alone
 
     @property
     def num_dofs(self) -> int:
         """Coordinates of positions, velocities and commands."""
-        return len(self._dofs)
+        return self.worlds.num_dofs
 
     @named_arguments
     def run(
@@ -134,6 +87,7 @@ class RolloutPool(FixedAttributes):
         velocities: ArrayLike | None = None,
         commands: ArrayLike | None = None,
         *,
+        properties: Mapping[str, Any] | None = None,
         steps: int | None = None,
         hold: int = 1,
         every: int | None = None,
@@ -147,6 +101,7 @@ class RolloutPool(FixedAttributes):
                 default.
             commands: of the actuators (joint forces, unless others are set): (samples, rows, dofs), each row for `hold`
                 steps; (samples, dofs) or (dofs,): held all the time; those of the world by default.
+            properties: in which samples differ, by name, (samples, ...); see `Worlds`.
             steps: how many time steps; rows times `hold` by default.
             hold: time steps that a row of commands acts.
             every: time steps from one record to the next; `hold` by default.
@@ -158,8 +113,8 @@ class RolloutPool(FixedAttributes):
         others are not touched by it.
 
         Raises:
-            StateError: arguments of other shapes.
-            NameLookupError, ModelError: no such body.
+            StateError: arguments of other shapes, or properties out of range.
+            NameLookupError, ModelError: no such body or property.
         """
         hold = whole_number("hold", hold)
         every = hold if every is None else whole_number("every", every)
@@ -170,6 +125,7 @@ class RolloutPool(FixedAttributes):
             "commands": None if commands is None else self._numbers("commands", commands, (1, n), 3),
         }
         counts = {name: len(a) for name, a in given.items() if a is not None and len(a) != 1}
+        counts |= self.worlds.counts(properties)
         if len(set(counts.values())) > 1:
             listed = ", ".join(f"{count} of {name}" for name, count in counts.items())
             raise StateError(f"rollout: expected as many samples of each argument, got {listed}")
@@ -184,26 +140,43 @@ class RolloutPool(FixedAttributes):
         else:
             total = hold if steps is None else whole_number("steps", steps)
             hold = total
-        job = Job(
-            self._dofs,
-            given["positions"],
-            given["velocities"],
-            given["commands"],
-            samples,
-            total,
-            hold,
-            every,
-            self._sensors(bodies),
-        )
-        with self.turn:
-            if self.turn.doing:
-                raise ConcurrencyError(f"rollout of world {self.world.name!r}: `progress` may not run another one")
-            with self.turn.used("run"):
-                self._start(job, progress)
+        with self.worlds.turn:
+            return self._run(given, samples, properties, total, hold, every, bodies, progress)
+
+    def _run(
+        self,
+        given: dict[str, Any],
+        samples: int,
+        properties: Mapping[str, Any] | None,
+        total: int,
+        hold: int,
+        every: int,
+        bodies: Sequence[BodyNode | str],
+        progress: Callable[[int, int], Any] | None,
+    ) -> Trajectories:
+        worlds = self.worlds
+        worlds.begin(samples, properties, bodies)
+        bad = {k: why for k in range(samples) if (why := _not_finite(given, k)) is not None}
+        for what in ("positions", "velocities"):
+            if given[what] is not None:
+                worlds.put(what, given[what])
+        dofs = worlds.dofs
+        driven, controls = (np.zeros(0, np.int64), np.zeros((1, 1, 0)))
+        if given["commands"] is not None:
+            driven, controls = dofs, given["commands"]
         records = total // every
-        times: Array = float(self.world.time_step) * every * np.arange(1, records + 1, dtype=np.float64)
+        shape = samples, records, len(dofs)
+        found = np.full(shape, np.nan), np.full(shape, np.nan), np.full((samples, records, len(bodies), 6), np.nan)
+        order = np.delete(np.arange(samples), list(bad))
+        job = Job(
+            worlds.store, order, worlds.differences, driven, controls, dofs, total, hold, every, worlds.sensors, found
+        )
+        for k, why in bad.items():
+            job.leave(k, 0, why)
+        worlds.run_job(job, progress)
+        times: Array = float(worlds.world.time_step) * every * np.arange(1, records + 1, dtype=np.float64)
         errors = {k: job.errors[k] for k in sorted(job.errors)}
-        return Trajectories(times, job.q, job.u, job.wrenches, job.steps, errors)
+        return Trajectories(times, *found, job.steps, errors)
 
     def _numbers(self, what: str, value: ArrayLike, middle: tuple[int, ...], ndim: int) -> Array:
         try:
@@ -223,63 +196,15 @@ class RolloutPool(FixedAttributes):
             )
         return np.ascontiguousarray(array)
 
-    def _sensors(self, bodies: Sequence[BodyNode | str]) -> list[tuple[int, int]]:
-        """Skeleton and body indices of bodies."""
-        found = []
-        names = [s.name for s in self.world.skeletons]
-        for body in bodies:
-            if isinstance(body, BodyNode):
-                if body.skeleton is None or body.skeleton.name not in names:
-                    raise ModelError(f"rollout: bodies: {body.name!r} is no body of world {self.world.name!r}")
-                place, name = names.index(body.skeleton.name), body.name
-            elif isinstance(body, str):
-                skeleton, _, name = body.rpartition("/")
-                place = names.index(self.world.skeleton(skeleton).name) if skeleton else self._place_of(name)
-            else:
-                raise ModelError(f"rollout: bodies: expected bodies or their names, got {body!r}")
-            found.append((place, self.world.skeletons[place].body(name).index))
-        return found
-
-    def _place_of(self, name: str) -> int:
-        """The one skeleton that has a body of a name; the chosen one if there are several."""
-        if self._index is not None:
-            return self._index
-        having = [k for k, s in enumerate(self.world.skeletons) if any(b.name == name for b in s.bodies)]
-        if len(having) != 1:
-            what = "no body has" if not having else "several bodies have"
-            raise ModelError(f"rollout: bodies: {what} the name {name!r}; 'skeleton/body' names one")
-        return having[0]
-
-    def _start(self, job: Job, progress: Callable[[int, int], Any] | None) -> None:
-        """Run a job in all threads; an interruption stops them before it is passed on."""
-        number = min(self.threads, job.samples if self.why_alone else -(-job.samples // LANES))
-        while len(self._workers) < number:
-            self._workers.append(self._worker(self.world.clone()))
-        if self._pool is None or self._process != os.getpid():  # threads do not survive a fork
-            self._pool, self._process = ThreadPoolExecutor(self.threads), os.getpid()
-        for worker in self._workers[:number]:
-            worker.prepare(job)
-        waiting: set[Future[None]] = {self._pool.submit(worker.run, job) for worker in self._workers[:number]}
-        try:
-            while waiting:
-                finished, waiting = wait(waiting, timeout=_POLL, return_when=FIRST_COMPLETED)
-                if progress is not None:
-                    progress(job.finished, job.samples)
-                for future in finished:
-                    future.result()
-        except BaseException:
-            job.stopped = True
-            wait(waiting)
-            raise
-
 
 @named_arguments
 def rollout(
-    model: World | Skeleton,
+    model: World | Skeleton | Sequence[World],
     positions: ArrayLike | None = None,
     velocities: ArrayLike | None = None,
     commands: ArrayLike | None = None,
     *,
+    properties: Mapping[str, Any] | None = None,
     steps: int | None = None,
     hold: int = 1,
     every: int | None = None,
@@ -295,22 +220,16 @@ def rollout(
     For many rollouts of the same world a `RolloutPool` saves making its clones again.
     """
     pool = RolloutPool(model, skeleton=skeleton, threads=threads, time_step=time_step, lanes=lanes)
-    options: dict[str, Any] = {"steps": steps, "hold": hold, "every": every, "bodies": bodies, "progress": progress}
-    return pool.run(positions, velocities, commands, **options)
+    times: dict[str, Any] = {"steps": steps, "hold": hold, "every": every}
+    others: dict[str, Any] = {"properties": properties, "bodies": bodies, "progress": progress}
+    return pool.run(positions, velocities, commands, **times, **others)
 
 
-def _world_of(model: Any, skeleton: Any) -> tuple[World, Skeleton | None]:
-    """A world of the model, and the skeleton of it that was chosen."""
-    if isinstance(model, Skeleton):
-        if model.host is not None:
-            return model.host, model  # type: ignore[return-value]
-        world = World(model.name, gravity=model.gravity)
-        return world, world.add_skeleton(model.clone())
-    if not isinstance(model, World):
-        raise ModelError(f"rollout: expected a world or a skeleton, got {type(model).__name__}")
-    if skeleton is None:
-        return model, None
-    chosen = skeleton if isinstance(skeleton, Skeleton) else model.skeleton(skeleton)
-    if chosen.host is not model:
-        raise ModelError(f"rollout: skeleton {chosen.name!r} is not in world {model.name!r}")
-    return model, chosen
+def _not_finite(given: dict[str, Any], sample: int) -> str | None:
+    """What is not finite of a sample's arguments."""
+    for what, array in given.items():
+        if array is not None:
+            row = array[sample if len(array) > 1 else 0]
+            if not np.isfinite(row).all():
+                return f"{what}: expected finite numbers, got {row[~np.isfinite(row)][0]}"
+    return None

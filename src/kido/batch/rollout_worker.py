@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from kido.batch.arguments import Array
+from kido.batch.differences import Differences, scatter_numbers
+from kido.batch.world_image import Image, Store
 from kido.errors import KidoError
 from kido.jit import entry, kernel, view
 from kido.joints.actuators import ACCELERATION, FORCE, MIMIC, POSITION, SERVO, VELOCITY
@@ -16,7 +20,6 @@ from kido.math.so3 import cross
 from kido.simulation import World
 from kido.simulation.motion import make_room, run
 from kido.simulation.step import AT_PREDICT, run_steps
-from kido.simulation.world_state import put_state
 from kido.simulation.world_struct import WORLD
 
 
@@ -61,10 +64,10 @@ def add_contact_wrenches(d, c, h, sensor_of_shape, link, offset, wrenches, sampl
 
 
 @entry("i8(i8,i8[::1],f8[:,:,::1],i8,i8)")
-def set_commands(world, dofs, controls, sample, row):
+def set_commands(world, driven, controls, sample, row):
     """`place_commands` of a world."""
     w = view(WORLD, world)
-    place_commands(w.tree, w.data, dofs, controls, sample, row)
+    place_commands(w.tree, w.data, driven, controls, sample, row)
     return 0
 
 
@@ -88,16 +91,18 @@ def record_state(world, dofs, q, u, sensor_of_shape, link, offset, wrenches, sam
 
 
 @entry(
-    "UniTuple(i8,3)(i8,i8[::1],f8[:,:,::1],f8[:,:,::1],f8[:,:,::1],"
+    "UniTuple(i8,3)(i8,i8[::1],f8[:,:,::1],i8[::1],f8[:,:,::1],f8[:,:,::1],"
     "i8[::1],i8[::1],f8[:,::1],f8[:,:,:,::1],i8,i8,i8,i8,i8,i8)"
 )
 def run_sample(
-    world, dofs, controls, q, u, sensor_of_shape, link, offset, wrenches, sample, done, end, hold, every, go
+    world, driven, controls, dofs, q, u, sensor_of_shape, link, offset, wrenches, sample, done, end, hold, every, go
 ):
     """Steps done+1 .. end of a sample.
 
     Args:
         world: address of the WORLD container that the sample runs in.
+        driven: coordinates that `controls` are for.
+        dofs: coordinates that are recorded.
         hold: steps that a row of controls acts.
         every: steps from one record to the next.
         go: where the first step goes on (`run_steps`).
@@ -109,7 +114,7 @@ def run_sample(
     t = w.tree
     d = w.data
     while done < end:
-        place_commands(t, d, dofs, controls, sample, done // hold)
+        place_commands(t, d, driven, controls, sample, done // hold)
         number = min(hold - done % hold, every - done % every, end - done)
         steps, stage, status = run_steps(world, number, go)
         go = 0
@@ -125,165 +130,196 @@ TOGETHER = 100  # steps that compiled code does before it looks whether the run 
 
 
 class Job:
-    """What a run is to do, what it found, and which sample comes next.
+    """What a run is to do, what it found, and which world comes next.
 
     Args:
-        dofs: coordinates of the forest that states and commands have, (dofs,).
-        positions, velocities: (samples, dofs) or (1, dofs), or None.
-        commands: (samples, rows, dofs), one sample or row for all; or None.
-        samples: their number.
+        store: states of worlds, where they are before and after.
+        worlds: numbers of those to step, in order.
+        differences: properties in which worlds differ, or None.
+        driven: coordinates of the forest that commands are for.
+        commands: (worlds, rows, driven), one world or row for all.
+        dofs: coordinates that are recorded.
         steps: time steps of each.
         hold: time steps that a row of commands acts.
         every: time steps from one record to the next.
         sensors: indices of skeletons and bodies whose contact wrenches are recorded.
+        records: positions and velocities, (worlds, records, dofs), and contact wrenches, (worlds, records, bodies, 6).
     """
 
     def __init__(
         self,
+        store: Store,
+        worlds: np.ndarray,
+        differences: Differences | None,
+        driven: np.ndarray,
+        commands: Array,
         dofs: np.ndarray,
-        positions: Array | None,
-        velocities: Array | None,
-        commands: Array | None,
-        samples: int,
         steps: int,
         hold: int,
         every: int,
         sensors: list[tuple[int, int]],
+        records: tuple[Array, Array, Array],
     ):
-        self.dofs, self.positions, self.velocities = dofs, positions, velocities
-        self.samples, self.total, self.hold, self.every, self.sensors = samples, steps, hold, every, sensors
-        self.commands = commands
-        shape = samples, steps // every, len(dofs)
-        self.q, self.u = np.full(shape, np.nan), np.full(shape, np.nan)
-        self.wrenches = np.full((*shape[:2], len(sensors), 6), np.nan)
-        self.steps = np.zeros(samples, np.int64)
+        self.store, self.worlds, self.differences = store, worlds, differences
+        self.driven, self.commands, self.dofs = driven, commands, dofs
+        self.total, self.hold, self.every, self.sensors, self.records = steps, hold, every, sensors, records
+        self.steps = np.zeros(store.number, np.int64)
         self.errors: dict[int, str] = {}
         self.finished = 0
         self.stopped = False
         self._next = 0
         self._lock = threading.Lock()
 
-    def take(self) -> int:
-        """The next sample; -1: there is none."""
+    def take(self, most: int) -> np.ndarray:
+        """The next worlds; none where there are no more."""
         with self._lock:
-            sample = self._next
-            if self.stopped or sample >= self.samples:
-                return -1
-            self._next += 1
-            return sample
+            begin = self._next
+            self._next += 0 if self.stopped else most
+            return self.worlds[begin : self._next]
 
-    def leave(self, sample: int, done: int, error: str | None) -> None:
-        """A sample is finished after some steps, or failed."""
+    def leave(self, worlds: np.ndarray | int, done: int, error: str | None = None) -> None:
+        """Worlds are finished after some steps, or one failed."""
         with self._lock:
-            self.finished += 1
-            self.steps[sample] = done
+            self.finished += 1 if isinstance(worlds, int) else len(worlds)
+            self.steps[worlds] = done
             if error is not None:
-                self.errors[sample] = error
-
-    def not_finite(self, sample: int) -> str | None:
-        """What is not finite of a sample's arguments."""
-        for what, array in (
-            ("positions", self.positions),
-            ("velocities", self.velocities),
-            ("commands", self.commands),
-        ):
-            if array is not None:
-                row = array[sample if len(array) > 1 else 0]
-                if not np.isfinite(row).all():
-                    return f"{what}: expected finite numbers, got {row[~np.isfinite(row)][0]}"
-        return None
+                self.errors[int(worlds)] = error
 
 
-def last_error(engine: Any, done: int) -> str | None:
-    """What is wrong with the state that a sample ended in after some steps."""
-    if np.isfinite(engine.data.q).all() and np.isfinite(engine.data.u).all():
-        return None
-    return f"the motion became NaN or infinite in the last of {done} steps"
-
-
-class Worker:
-    """A world and what it is set back to before each sample.
+class Member:
+    """A world, which stands for one after another of those that are stepped.
 
     Args:
-        world: of this worker alone.
+        world: of its own.
+        lane_tree: the forest in lanes that it is a lane of, or None.
+        lane: which.
     """
 
-    def __init__(self, world: World):
-        self.world = world
+    def __init__(self, world: World, lane_tree: Any = None, lane: int = 0):
+        self.world, self.lane_tree, self.lane = world, lane_tree, lane
         self.engine: Any = world.engine
-        # States of nodes and aspects matter to callbacks alone, which are not called, as `World.push` is not.
-        self.start = {name: value for name, value in world.state().items() if name not in ("carried", "pushes")}
+        self.image = Image(world)
+        self.differences: Differences | None = None
+        self._scatter: Any = None
 
-    def prepare(self, job: Job) -> None:
-        """Where the job's sensors are in this world."""
+    def place(self) -> None:
+        """It may have other arrays, or differ from others otherwise."""
+        self.image.place()
+        if self.differences is not None:
+            self._scatter = self.differences.scatter(self.engine, self.lane_tree, self.lane)
+
+    def differ(self, k: int) -> None:
+        """Have the properties of world k."""
+        if self.differences is not None:
+            scatter_numbers(self._scatter[0].address, self.differences.values[k])
+
+    def sensors(self, sensors: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray, Array]:
+        """Of each shape the number of its body among those with sensors, their links and places on them."""
         engine = self.engine
         links, offsets = [], []
         sensor_of_shape = np.full(max(len(engine.nodes), 1), -1, np.int64)
-        for k, (skeleton, index) in enumerate(job.sensors):
+        for k, (skeleton, index) in enumerate(sensors):
             body = self.world.skeletons[skeleton].bodies[index]
             links.append(engine.link_index(body))
             offsets.append(engine.links[body.skeleton].offset[body.index][:3, 3])
             for s, node in enumerate(engine.nodes):
                 if node.body is body:
                     sensor_of_shape[s] = k
-        self.sensors = (
-            sensor_of_shape,
-            np.array(links, np.int64),
-            np.array(offsets, dtype=float).reshape(-1, 3),
-            job.wrenches,
-        )
-        commands = job.commands
-        if commands is None:
-            commands = engine.commands()[job.dofs].reshape(1, 1, -1)
-        self.commands = np.ascontiguousarray(commands)
+        return sensor_of_shape, np.array(links, np.int64), np.array(offsets, dtype=float).reshape(-1, 3)
+
+
+class Worker:
+    """One thread's share of a run: worlds of its own, in which it steps those that it takes, one by one.
+
+    Args:
+        world: of this worker alone.
+    """
+
+    def __init__(self, world: World):
+        self.members = self.make_members(world)
+        self.images = [member.image for member in self.members]
+        self.addresses = np.array([image.container.address for image in self.images])
+        self._sensors_of: Any = None
+
+    def make_members(self, world: World) -> list[Member]:
+        """As many as it steps at a time."""
+        return [Member(world)]
+
+    def prepare(self, job: Job) -> None:
+        """Where the job's sensors and differences are in these worlds."""
+        if self._sensors_of is not job.sensors:
+            self._sensors_of = job.sensors
+            self.sensors = self.members[0].sensors(job.sensors)
+        for member in self.members:
+            if member.differences is not job.differences:
+                member.differences = job.differences
+                self.place(member)
+
+    def place(self, member: Member) -> None:
+        """A member may have other arrays."""
+        member.place()
+        self.addresses[member.lane] = member.image.container.address
 
     def run(self, job: Job) -> None:
-        """Take samples until there are no more."""
-        world = self.world
-        with world.turn.used("stepped"), world.in_compiled_code():
-            self._take_all(job)
+        """Take worlds until there are no more."""
+        with ExitStack() as used:
+            for member in self.members:
+                used.enter_context(member.world.turn.used("stepped"))
+                used.enter_context(member.world.in_compiled_code())
+            while len(taken := job.take(len(self.members))):
+                for member, k in zip(self.members, taken, strict=False) if job.differences is not None else ():
+                    member.differ(k)
+                if job.store.put(self.images, self.addresses, taken):
+                    for member in self.members:
+                        self.place(member)
+                self.step(job, taken)
 
-    def _take_all(self, job: Job) -> None:
-        while (sample := job.take()) >= 0:
-            error = job.not_finite(sample)
-            done = 0
-            if error is None:
-                self.set_back(job, sample)
-                done, error = self.sample(job, sample)
-            job.leave(sample, done, error)
+    def keep(self, job: Job, members: Sequence[Member], worlds: np.ndarray, done: int) -> None:
+        """Worlds have done their steps."""
+        whole = len(members) == len(self.members)
+        addresses = self.addresses if whole else self.addresses[[member.lane for member in members]]
+        bad = job.store.keep([member.image for member in members], addresses, worlds)
+        job.leave(np.delete(worlds, bad) if bad else worlds, done)
+        for j in bad:
+            job.leave(int(worlds[j]), done, f"the motion became NaN or infinite in the last of {done} steps")
 
-    def set_back(self, job: Job, sample: int) -> None:
-        """The state that a sample starts from."""
-        self.engine.world.steps = 0  # messages count those of the sample
-        put_state(self.world, self.start)
-        d = self.engine.data
-        if job.positions is not None:
-            d.q[job.dofs] = job.positions[sample if len(job.positions) > 1 else 0]
-        if job.velocities is not None:
-            d.u[job.dofs] = job.velocities[sample if len(job.velocities) > 1 else 0]
+    def fail(self, job: Job, member: Member, k: int, done: int, error: KidoError) -> None:
+        """A world has failed."""
+        if member.engine.acting is not None:
+            member.engine.acting.put_back()
+        job.leave(k, done, str(error))
 
-    def sample(self, job: Job, sample: int) -> tuple[int, str | None]:
-        """Run one sample. Returns the steps that are done, and why there are no more."""
-        engine, h = self.engine, float(self.world.time_step)
+    def make_room(self, member: Member, stage: int, status: int) -> int:
+        """`kido.simulation.motion.make_room`."""
+        go = make_room(member.engine, stage, status)
+        self.place(member)
+        return go
+
+    def step(self, job: Job, worlds: np.ndarray) -> None:
+        """Run worlds that are in place."""
+        member, k = self.members[0], int(worlds[0])
+        engine, h = member.engine, float(member.world.time_step)
         compiled = engine.is_compiled
+        q, u, wrenches = job.records
         done, go = 0, AT_PREDICT
         try:
             while done < job.total and not job.stopped:
                 if compiled:
                     end = min(done + TOGETHER, job.total)
                     done, stage, status = run_sample(
-                        *(engine.world.address, job.dofs, self.commands, job.q, job.u, *self.sensors),
-                        *(sample, done, end, job.hold, job.every, go),
+                        *(engine.world.address, job.driven, job.commands, job.dofs, q, u, *self.sensors, wrenches),
+                        *(k, done, end, job.hold, job.every, go),
                     )
-                    go = make_room(engine, stage, status) if stage != -1 else AT_PREDICT
+                    go = self.make_room(member, stage, status) if stage != -1 else AT_PREDICT
                 else:
-                    set_commands(engine.world.address, job.dofs, self.commands, sample, done // job.hold)
+                    set_commands(engine.world.address, job.driven, job.commands, k, done // job.hold)
                     number = min(job.hold - done % job.hold, job.every - done % job.every, job.total - done)
                     run(engine, number, partial(float, done * h))
                     done += number
                     if done % job.every == 0:
-                        place = sample, done // job.every - 1
-                        record_state(engine.world.address, job.dofs, job.q, job.u, *self.sensors, *place)
+                        place = k, done // job.every - 1
+                        record_state(engine.world.address, job.dofs, q, u, *self.sensors, wrenches, *place)
         except KidoError as error:
-            return done, str(error)
-        return done, last_error(engine, done)
+            self.fail(job, member, k, done, error)
+            return
+        self.keep(job, self.members, worlds, done)

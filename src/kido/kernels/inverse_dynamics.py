@@ -10,6 +10,7 @@ from kido.jit import inlined, kernel
 from kido.kernels.external import external_wrench
 from kido.kernels.inertia import gyroscopic_wrench, spatial_momentum
 from kido.kernels.kinematics import has_hinge
+from kido.math.choices import any_positive
 from kido.math.so3 import cross
 
 
@@ -70,7 +71,7 @@ def applied_wrench(t, d, i):
         b3 -= x3
         b4 -= x4
         b5 -= x5
-    if t.gravity_factor[i] != 1.0:
+    if any_positive(1.0 - t.gravity_factor[i]):
         x0, x1, x2, x3, x4, x5 = free_gravity(t, d, i)
         b0 += x0
         b1 += x1

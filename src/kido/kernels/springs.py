@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from kido.jit import kernel
 from kido.joints.kinds import BALL, FREE, FREE_MIXED
+from kido.math.choices import any_positive
 from kido.math.so3 import (
     cross,
     quaternion_product,
@@ -48,7 +49,7 @@ def rotation_spring_energy(t, d, k):
 @kernel
 def rotation_spring_torque(t, d, k):
     """Torque of that spring in body axes [N m]."""
-    if t.stiffness[k] == 0.0 and t.stiffness[k + 1] == 0.0 and t.stiffness[k + 2] == 0.0:
+    if not any_positive(t.stiffness[k] + t.stiffness[k + 1] + t.stiffness[k + 2]):
         return 0.0, 0.0, 0.0
     w, x, y, z = turn_from_rest(t, d, k)
     a, b, c = t.stiffness[k] * x, t.stiffness[k + 1] * y, t.stiffness[k + 2] * z

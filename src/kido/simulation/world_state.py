@@ -31,8 +31,8 @@ _REPORT_FIELDS: list[Any] = list(REPORT.fields.values())
 _NUMBERS = 16  # of a report as recordings have it, the last ones zero
 # Older recordings lack commands of motion, and what actuators gave.
 _STATE = {field: FINITE.or_absent() if field == "command" else FINITE for field in STATE_FIELDS}
-_IMPULSES = {"limit_impulse": FINITE, "friction_impulse": FINITE, "actuator_impulse": FINITE.or_absent()}
-_FORCES = {"actuator_force": FINITE.or_absent(), "constraint_force": FINITE}
+IMPULSES = {"limit_impulse": FINITE, "friction_impulse": FINITE, "actuator_impulse": FINITE.or_absent()}
+FORCES = {"actuator_force": FINITE.or_absent(), "constraint_force": FINITE}
 _COUNTED = ("iterations", "status", "num_contacts", "fallbacks", "bounces")  # of a report, which are read as integers
 _CLOCK = {"steps": COUNT, "steps_before": COUNT, "time_before": FINITE}
 _TIME_STEP = Values(5e-324, FINITE.high)
@@ -55,8 +55,8 @@ def warm_state(engine: Engine) -> dict[str, Any]:
     """What the next step needs besides the skeletons' states: persistent contacts, impulses, what features keep."""
     return {
         "detector": engine.detector.state(),
-        **{name: getattr(engine.row_origins, name).copy() for name in _IMPULSES},
-        **{name: getattr(engine.world, name).copy() for name in _FORCES},
+        **{name: getattr(engine.row_origins, name).copy() for name in IMPULSES},
+        **{name: getattr(engine.world, name).copy() for name in FORCES},
         "last": report_numbers(engine.world.last),
         "worst": report_numbers(engine.world.worst),
         "unconverged": np.array([engine.world.unconverged]),
@@ -73,8 +73,8 @@ def checked_warm_state(engine: Engine, state: Any, where: str) -> dict[str, Any]
     if not isinstance(state, dict):
         raise StateError(f"{where}: expected arrays by name, got {in_few_words(state)}")
     found: dict[str, Any] = {"detector": engine.detector.checked_state(state.get("detector"), f"{where}.detector")}
-    found |= checked_arrays(engine.row_origins, _IMPULSES, state, where)
-    found |= checked_arrays(engine.world, _FORCES, state, where)
+    found |= checked_arrays(engine.row_origins, IMPULSES, state, where)
+    found |= checked_arrays(engine.world, FORCES, state, where)
     for name in ("last", "worst"):
         numbers = state.get(name)
         count = min(_NUMBERS, getattr(numbers, "size", 0))
@@ -93,7 +93,7 @@ def set_warm_state(engine: Engine, state: dict[str, Any]) -> None:
     """Restore what `warm_state` returned, of this engine or of one of the same structure; not checked again."""
     before = [engine.detector.container, *(feature.own_struct for feature in engine.features)]
     engine.detector.set_state(state["detector"])
-    for struct, names in ((engine.row_origins, _IMPULSES), (engine.world, _FORCES)):
+    for struct, names in ((engine.row_origins, IMPULSES), (engine.world, FORCES)):
         for name in names:
             getattr(struct, name)[:] = state[name]
     set_report(engine.world.last, state["last"])

@@ -1,0 +1,368 @@
+"""What worlds of one structure differ in: masses, frictions, gains, gravity; by name, or as worlds have it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kido.batch.arguments import Array, numbers
+from kido.batch.world_image import NUMBERS, numbers_of
+from kido.constraints.surfaces import NO_ROWS
+from kido.errors import KidoError, ModelError, NameLookupError, StateError
+from kido.jit import LANES, Struct, entry, integers, view
+from kido.kernels.free_lanes import NOT_FREE
+from kido.simulation import World
+from kido.simulation.commands import Commands
+from kido.simulation.world_snapshot import first_difference, structure_of
+from kido.skeleton import Inertia, Skeleton
+from kido.skeleton.compiler import fill_inertias
+from kido.tree.schema import TREE
+
+OF_DOFS = {
+    "damping": "damping",
+    "spring_stiffness": "stiffness",
+    "rest_position": "rest",
+    "coulomb_friction": "coulomb",
+    "position_gain": "position_gain",
+    "velocity_gain": "velocity_gain",
+}
+OF_BODIES = {"mass": (), "com": (3,), "moment": (3, 3), "friction": ()}
+NAMES = ("gravity", *OF_BODIES, *OF_DOFS)
+ANY_SIGN = ("gravity", "com", "moment", "rest_position")
+OF_INERTIA = ("mass", "com", "inertia")  # fields of TREE
+
+
+class SCATTER(Struct):
+    array = integers("arrays", doc="addresses of NUMBERS")
+    entry = integers("entries", 3, doc="which array, place in it, and column of the number that belongs there")
+
+
+@entry("i8(i8,f8[::1])")
+def scatter_numbers(address, row):
+    """Numbers of a row to where they belong."""
+    s = view(SCATTER, address)
+    for k in range(s.entry.shape[0]):
+        view(NUMBERS, s.array[s.entry[k, 0]]).number[s.entry[k, 1]] = row[s.entry[k, 2]]
+    return 0
+
+
+class Part(NamedTuple):
+    """Entries of an array that differ."""
+
+    owner: str
+    field: str
+    index: np.ndarray
+
+
+def _structs(engine: Any) -> dict[str, Any]:
+    """Where properties of an engine's world are, as its steps read them."""
+    return {
+        "tree": engine.stepped,
+        "collision": engine.detector.container,
+        "responses": engine.responses.container,
+        "commands": engine.feature(Commands).own_struct,
+    }
+
+
+class Differences:
+    """The properties in which worlds differ.
+
+    Args:
+        values: of each part, (worlds, entries).
+
+    Attributes:
+        values: of all, (worlds, entries).
+    """
+
+    def __init__(self, parts: list[Part], values: list[Array]):
+        self.parts = parts
+        self.values = np.ascontiguousarray(np.concatenate(values, axis=1))
+
+    def scatter(self, engine: Any, lane_tree: Any, lane: int) -> tuple[SCATTER, list[NUMBERS]]:
+        """Where they belong in a world, and in its lane of a forest in lanes if there is one.
+
+        Returns:
+            It, and what it refers to.
+        """
+        structs, held, entries, column = _structs(engine), [], [], 0
+        for owner, field, index in self.parts:
+            columns = np.arange(column, column + len(index))
+            column += len(index)
+            targets = [(getattr(structs[owner], field), index)]
+            if owner == "tree" and lane_tree is not None:
+                targets.append((getattr(lane_tree, field), LANES * index + lane))
+            for array, places in targets:
+                entries.append(np.stack([np.full(len(index), len(held)), places, columns], axis=1))
+                held.append(numbers_of(array))
+        found = np.concatenate(entries)
+        made = SCATTER(arrays=len(held), entries=len(found))
+        made.array[:], made.entry[:] = [h.address for h in held], found
+        return made, held
+
+
+# By name ------------------------------------------------------------------------------------------------------
+
+
+class Property(NamedTuple):
+    """One property of some bodies or coordinates: of each world its values, (worlds, things, ...)."""
+
+    name: str
+    things: list[Any]
+    values: Array
+
+
+def read_properties(world: World, chosen: Sequence[Skeleton], given: Mapping[str, Any], worlds: int) -> list[Property]:
+    """Properties as users give them, checked.
+
+    Raises:
+        NameLookupError: of one that there is not, or of a body or coordinate.
+        StateError: numbers of other shapes, not finite or out of range; names the world.
+    """
+    if not isinstance(given, Mapping):
+        raise StateError(f"properties: expected arrays by name, got {given!r:.80}")
+    found = []
+    for name, value in given.items():
+        if name not in NAMES:
+            raise NameLookupError("property in which worlds may differ", name, NAMES)
+        things: list[Any] = [world]
+        tail: tuple[int, ...] = (3,)
+        if name != "gravity":
+            things = [x for s in chosen for x in (s.bodies if name in OF_BODIES else s.dofs)]
+            tail = OF_BODIES.get(name, ())
+        if isinstance(value, Mapping):
+            if name == "gravity":
+                raise StateError(f"properties: gravity: expected an array (worlds, 3), got {value!r:.80}")
+            things = [_thing(things, key, name) for key in value]
+            parts = [numbers(f"properties: {name}: {k!r}", v, (worlds, *tail)) for k, v in value.items()]
+            values = np.stack(parts, axis=1) if parts else np.zeros((worlds, 0, *tail))
+        else:
+            shape = (worlds, 3) if name == "gravity" else (worlds, len(things), *tail)
+            values = numbers(f"properties: {name}", value, shape).reshape(worlds, len(things), *tail)
+        bad = ~np.isfinite(values) if name in ANY_SIGN else ~((values >= 0.0) & np.isfinite(values))
+        if bad.any():
+            at = tuple(np.argwhere(bad)[0])
+            wanted = "a finite number" + ("" if name in ANY_SIGN else " that is not negative")
+            raise StateError(
+                f"properties: {name} of {things[at[1]].name!r} in world {at[0]}: expected {wanted}, got {values[at]:g}"
+            )
+        found.append(Property(name, things, values))
+    return found
+
+
+def _thing(things: Sequence[Any], key: Any, name: str) -> Any:
+    """A body or coordinate by its name, or "skeleton/name"."""
+    owner = (lambda x: x.skeleton) if name in OF_BODIES else (lambda x: x.joint.child.skeleton)
+    fits = [x for x in things if key in (x.name, f"{owner(x).name}/{x.name}")]
+    if len(fits) != 1:
+        kind = "body" if name in OF_BODIES else "coordinate"
+        raise NameLookupError(f"{kind} for the property {name!r}", key, [f"{owner(x).name}/{x.name}" for x in things])
+    return fits[0]
+
+
+def set_properties(properties: Sequence[Property], k: int) -> None:
+    """Have the world that they were read for those of world k.
+
+    Raises:
+        ModelError: one that its object refuses.
+    """
+    for name, things, values in properties:
+        for thing, value in zip(things, values[k], strict=True):
+            if name in ("mass", "com", "moment"):
+                thing.inertia = _inertia(thing.inertia, name, value)
+            elif name != "friction" or any(node.collision for node in thing.shapes):
+                setattr(thing, name, value if name == "gravity" else float(value))
+
+
+def _inertia(own: Inertia, name: str, value: Any) -> Inertia:
+    """An inertia with another mass, whose moments follow, or centre of mass or moment."""
+    if name == "com":
+        return Inertia(own.mass, value, own.moment)
+    if name == "moment":
+        return Inertia(own.mass, own.com, value)
+    if own.mass == 0.0 and value > 0.0 and not own.moment.any():
+        return Inertia(float(value), own.com, own.moment)
+    return own if value == own.mass else Inertia(float(value), own.com, own.moment * (value / own.mass))
+
+
+def named_differences(world: World, properties: Sequence[Property], worlds: int) -> Differences:
+    """What these properties are in the arrays of a world.
+
+    Raises:
+        StateError, ModelError: one that worlds do not take, with the number of the world.
+    """
+    engine: Any = world.engine
+    parts: list[Part] = []
+    values: list[Array] = []
+    inertial = [p for p in properties if p.name in ("mass", "com", "moment")]
+    for name, things, given in properties:
+        if name == "gravity":
+            parts.append(Part("tree", "gravity", np.arange(3)))
+            values.append(given.reshape(worlds, 3))
+        elif name == "friction":
+            if engine.surfaces.mode != NO_ROWS:
+                raise StateError(
+                    f"properties: friction: surfaces of world {world.name!r} are made for pairs (softness, rolling "
+                    "friction, directions or a handler), and are the same in all worlds"
+                )
+            place = {body: k for k, body in enumerate(things)}
+            shapes = [k for k, node in enumerate(engine.nodes) if node.body in place]
+            parts.append(Part("collision", "shape_friction", np.array(shapes, np.int64)))
+            values.append(given[:, [place[engine.nodes[k].body] for k in shapes]])
+        elif name in OF_DOFS:
+            dofs = np.array([engine.dofs_of(d.joint.child.skeleton).start + d.index for d in things], np.int64)
+            if name == "coulomb_friction":
+                _check_rows(engine, dofs, given)
+            ahead = engine.stepped.damping - engine.tree.damping if name == "damping" else np.zeros(len(engine.data.q))
+            parts.append(Part("tree", OF_DOFS[name], dofs))
+            values.append(given + ahead[dofs])
+    if inertial:
+        found = _inertias(engine, inertial, worlds)
+        parts += [part for part, _ in found]
+        values += [numbers for _, numbers in found]
+    made = Differences(parts, values)
+    if any(name in ("mass", "com", "moment", "damping", "spring_stiffness") for name, _, _ in properties):
+        return _with_free_bodies(world, made, worlds)
+    return made
+
+
+def _check_rows(engine: Any, dofs: np.ndarray, given: Array) -> None:
+    """Refuse friction of coordinates for which the model has no rows."""
+    src = engine.row_origins
+    missing = ~np.isin(dofs, src.joint_dof[: src.num_joint_dofs])
+    bad = np.argwhere((given > 0.0) & missing)
+    if len(bad):
+        k, j = bad[0]
+        raise StateError(
+            f"properties: coulomb_friction of {engine.dof_name(int(dofs[j]))!r} in world {k}: expected zero, because "
+            f"the model has none there, got {given[k, j]:g}; give the model's a small one"
+        )
+
+
+def _inertias(engine: Any, given: Sequence[Property], worlds: int) -> list[tuple[Part, Array]]:
+    """Inertias of links in each world."""
+    found = []
+    touched = list(dict.fromkeys(body.skeleton for p in given for body in p.things))
+    for skeleton in touched:
+        links, window, _ = engine.windows[engine.skeletons.index(skeleton)]
+        first = engine.first_link[skeleton]
+        own = [body.inertia for body in skeleton.bodies]
+        rows: dict[str, list[Array]] = {field: [] for field in OF_INERTIA}
+        for k in range(worlds):
+            inertias = list(own)
+            for name, things, values in given:
+                for body, value in zip(things, values[k], strict=True):
+                    if body.skeleton is skeleton:
+                        try:
+                            inertias[body.index] = _inertia(inertias[body.index], name, value)
+                        except KidoError as error:
+                            raise StateError(f"properties: {name} of {body.name!r} in world {k}: {error}") from None
+            fill_inertias(links, inertias, window)
+            for field in OF_INERTIA:
+                rows[field].append(getattr(window, field).ravel().copy())
+        fill_inertias(links, own, window)
+        for field in OF_INERTIA:
+            size = rows[field][0].size
+            begin = first * (size // max(len(links.top), 1))
+            found.append((Part("tree", field, np.arange(begin, begin + size)), np.array(rows[field])))
+    return found
+
+
+def _with_free_bodies(world: World, made: Differences, worlds: int) -> Differences:
+    """With the constants of free bodies, which follow from those of the forest."""
+    engine: Any = world.engine
+    responses = engine.responses
+    kinds = responses.container.free.copy()
+    if (kinds == NOT_FREE).all():
+        return made
+    before = Differences(made.parts, [_present(engine, made.parts)])
+    scatter, held = made.scatter(engine, None, 0)
+    rows = []
+    try:
+        for k in range(worlds):
+            scatter_numbers(scatter.address, made.values[k])
+            responses.properties_changed()
+            changed = np.flatnonzero(responses.container.free != kinds)
+            if len(changed):
+                body = engine.skeletons[int(engine.tree.tree_of_body[changed[0]])].name
+                raise StateError(
+                    f"properties: the free body of skeleton {body!r} in world {k} is damped, has a spring, or has its "
+                    "centre of mass at its origin, and the model's has not, or the other way round"
+                )
+            rows.append(responses.container.number.ravel().copy())
+    finally:
+        scatter_numbers(scatter.address, before.values[0])
+        responses.properties_changed()
+        del held
+    numbers = np.array(rows)
+    part = Part("responses", "number", np.arange(numbers.shape[1]))
+    return Differences([*made.parts, part], [made.values, numbers])
+
+
+def _present(engine: Any, parts: Sequence[Part]) -> Array:
+    """The numbers that parts have in an engine, (1, entries)."""
+    structs = _structs(engine)
+    return np.concatenate([getattr(structs[o], f).ravel()[index] for o, f, index in parts])[None]
+
+
+# As worlds have it --------------------------------------------------------------------------------------------
+
+
+def differences_of(worlds: Sequence[World]) -> Differences | None:
+    """What worlds of one structure differ in; None: in nothing.
+
+    Raises:
+        ModelError: one that is unlike the first; names it and says how.
+    """
+    first: Any = worlds[0].engine
+    structure = structure_of(worlds[0].skeletons)
+    for k, world in enumerate(worlds):
+        reason = first_difference(structure_of(world.skeletons), structure) or _unlike(worlds[0], world)
+        if reason:
+            raise ModelError(f"world {k} ({world.name!r}) is unlike world 0: {reason}")
+    floats = [("tree", name) for name in TREE.arrays if TREE.fields[name].kind == "f"]
+    others = [("collision", "shape_friction"), ("collision", "shape_padding"), ("responses", "number")]
+    if first.feature(Commands).own_struct is not None:
+        others += [("commands", "lower"), ("commands", "upper")]
+    parts, values = [], []
+    for owner, field in floats + others:
+        rows = np.array([getattr(_structs(w.engine)[owner], field).ravel() for w in worlds])
+        index = np.flatnonzero((rows != rows[0]).any(axis=0))
+        if len(index):
+            parts.append(Part(owner, field, index))
+            values.append(rows[:, index])
+    return Differences(parts, values) if parts else None
+
+
+def _unlike(one: World, other: World) -> str:
+    """How a world is unlike another with the same bodies, joints and shapes; "" if it is not."""
+    a: Any = one.engine
+    b: Any = other.engine
+    if other.time_step != one.time_step:
+        return f"its time step is {other.time_step:g} s, not {one.time_step:g} s"
+    if type(other.integrator) is not type(one.integrator):
+        return f"its integrator is {other.integrator!r}, not {one.integrator!r}"
+    if b.options.settings != a.options.settings:
+        return "it has other settings"
+    if one.controllers or other.controllers:
+        return "worlds with controllers are rolled out as copies of one"
+    if any(f.is_active != g.is_active for f, g in zip(a.features, b.features, strict=True)):
+        return "it has features that the other has not (loops, soft bodies, sleep, ...)"
+    for name in TREE.arrays:
+        if TREE.fields[name].kind == "i" and not np.array_equal(getattr(a.stepped, name), getattr(b.stepped, name)):
+            return f"its joints or actuators are others ({name})"
+    if not np.array_equal(a.responses.container.free, b.responses.container.free):
+        return "a free body of it is damped, has a spring, or another centre of mass than its origin"
+    dofs = [e.row_origins.joint_dof[: e.row_origins.num_joint_dofs] for e in (a, b)]
+    if not np.array_equal(*dofs):
+        return "other coordinates have limits, friction or actuators with rows"
+    if not np.array_equal(a.data.external, b.data.external):
+        return "other external forces act"
+    for p, q in zip(a.nodes, b.nodes, strict=True):
+        same = p.surface == q.surface or a.surfaces.mode == b.surfaces.mode == NO_ROWS
+        if not same or p.restitution != q.restitution:
+            return f"shape {p.name!r} of body {p.body.name!r} has another surface"
+        if p.shape != q.shape or not np.array_equal(a.place(p), b.place(q)):
+            return f"shape {p.name!r} of body {p.body.name!r} has another size or place"
+    return ""

@@ -1,0 +1,531 @@
+"""Many worlds of one structure that are stepped together, by commands, and set back one by one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kido.arrays import ReadOnlyArray
+from kido.attributes import FixedAttributes, named_arguments
+from kido.batch.arguments import Array, numbers, whole_number
+from kido.batch.differences import (
+    Differences,
+    Property,
+    differences_of,
+    named_differences,
+    read_properties,
+    set_properties,
+)
+from kido.batch.lockstep import why_alone
+from kido.batch.rollout_lanes import LaneWorker
+from kido.batch.rollout_worker import Job, Worker
+from kido.batch.world_image import Image, Store
+from kido.errors import ConcurrencyError, ModelError, StateError
+from kido.jit import JIT_DISABLED
+from kido.jit.team import available_cores
+from kido.simulation import World, WorldSnapshot
+from kido.simulation.world_state import put_state, state_of
+from kido.skeleton import BodyNode, Skeleton
+from kido.turns import Turn
+
+_POLL = 0.1  # [s] a run looks this often whether it was interrupted, and reports progress
+_NOT_KEPT = ("carried", "pushes")  # of states: they matter to callbacks, which are not called, and to `World.push`
+
+
+class Worlds(FixedAttributes):
+    """Worlds of one structure, each with its own state and, if wanted, its own properties.
+
+    A step of one of them is that of `World.step` with commands that go on: bit for bit where worlds are stepped one by
+    one, and to rounding where eight are stepped together in lanes (`why_alone` says which). What a world finds depends
+    neither on the number of threads nor on the other worlds. Threads run without Python's lock. Step callbacks are not
+    called, and pushes (`World.push`) do not act.
+
+    Args:
+        model: a world, of which all begin as copies; a skeleton, which is put into a world of its own with its gravity;
+            or a sequence of worlds of one structure, which begin as they are, with their masses, frictions, gains,
+            gravity and bounds of commands.
+        number: of worlds; that of a sequence by default, else 1.
+        skeleton: whose coordinates `positions`, `velocities` and commands have, by object, name or index; those of all
+            skeletons, one after another, by default. Other skeletons keep the commands they have in the model.
+        properties: in which worlds differ, by name:
+
+            - "gravity": (worlds, 3) [m/s^2];
+            - "mass": (worlds, bodies) [kg], moments of inertia in proportion; "com": (worlds, bodies, 3) [m]; "moment":
+              (worlds, bodies, 3, 3) [kg m^2], as in `Inertia`; where several are given, in this order;
+            - "friction": (worlds, bodies), of all colliding shapes of each body; those without such have none;
+            - "damping", "spring_stiffness", "rest_position", "coulomb_friction", "position_gain", "velocity_gain":
+              (worlds, dofs), as `DegreeOfFreedom` has them.
+
+            Bodies and coordinates are those of the chosen skeleton; or a dictionary from their names to arrays
+            (worlds, ...) says of which ("skeleton/name" where a name is not unique).
+        bodies: whose `contact_wrenches` are read, bodies of the world or names ("skeleton/body").
+        threads: how many compute; the number of available cores by default.
+        time_step: instead of the model's [s].
+        lanes: whether each thread steps eight worlds together, with robots' smooth motion and Newton's method along
+            their trees in lanes. They then equal single worlds to rounding, which grows where motion is chaotic.
+            Worlds for which there are no lanes are stepped one by one.
+
+    Attributes:
+        why_alone: why worlds are stepped one by one; "" if eight are together.
+        errors: why worlds failed, by number. Such a world takes no more steps until it is `reset`; its positions and
+            velocities are NaN meanwhile.
+        steps: (worlds,) steps that each has done since it began or was reset.
+
+    Raises:
+        ModelError, StateError: arguments that are none of these; worlds of unlike structure, which are named with what
+            is unlike, and properties out of range, with the world's number.
+        NameLookupError: no such property, body or coordinate.
+
+    Example:
+        >>> worlds = kido.batch.Worlds(world, 1024, skeleton=robot, properties={"mass": {"torso": masses}})
+        >>> positions, velocities = worlds.step(commands, 5)
+        >>> worlds.reset(np.flatnonzero(positions[:, 5] < 0.3))
+    """
+
+    why_alone: str
+
+    def __init__(
+        self,
+        model: World | Skeleton | Sequence[World],
+        number: int | None = None,
+        *,
+        skeleton: Skeleton | str | int | None = None,
+        properties: Mapping[str, Any] | None = None,
+        bodies: Sequence[BodyNode | str] = (),
+        threads: int | None = None,
+        time_step: float | None = None,
+        lanes: bool = True,
+    ):
+        if not isinstance(lanes, bool):
+            raise StateError(f"worlds: lanes: expected True or False, got {lanes!r}")
+        models = _worlds_of(model)
+        world, chosen = _world_of(models[0] if models else model, skeleton)
+        asking = [c.name for c in world.controllers if c.calls_python]
+        if asking:
+            raise ModelError(
+                f"worlds like {world.name!r}: controllers {', '.join(asking)} are called from Python, which batches do "
+                "not; those of kido.control without functions of time run compiled"
+            )
+        if number is not None:
+            number = whole_number("number", number)
+        if models and number not in (None, len(models)):
+            raise StateError(f"worlds: number: expected {len(models)}, that of the worlds given, got {number}")
+        if models and properties is not None:
+            raise StateError("worlds: properties: the worlds given have their own; expected one model or no properties")
+        self._models = [w.clone() for w in models]
+        self.world = world.clone()
+        for w in (self.world, *self._models):
+            w.threads = 1
+            if time_step is not None:
+                w.time_step = time_step
+        engine = self.world.engine
+        self._index = None if chosen is None else [s.name for s in world.skeletons].index(chosen.name)
+        if self._index is None:
+            self._part = slice(0, len(engine.data.q))
+        else:
+            self._part = engine.dofs_of(self.world.skeletons[self._index])
+        self.dofs = np.arange(self._part.start, self._part.stop)
+        self.dof_names = [engine.dof_name(int(k)) for k in self.dofs]
+        self.threads = 1 if JIT_DISABLED else available_cores() if threads is None else whole_number("threads", threads)
+        self.turn = Turn()
+        self.why_alone = why_alone(self.world) if lanes else "lanes were not asked for"
+        self.differences: Differences | None = differences_of(self._models) if models else None
+        states = [state_of(w) for w in self._models or [self.world]]
+        self._starts = [{key: value for key, value in state.items() if key not in _NOT_KEPT} for state in states]
+        self._workers: list[Worker] = [self._worker(self.world)]
+        self._pool: ThreadPoolExecutor | None = None
+        self._process = os.getpid()
+        counts = self.counts(properties)
+        count = number or next(iter(counts.values()), 1)
+        self.store: Any = None
+        self.sensors: list[tuple[int, int]] = []
+        self._properties: list[Property] = []
+        self.begin(count, properties, bodies)
+
+    def _worker(self, world: World) -> Worker:
+        return Worker(world) if self.why_alone else LaneWorker(world)
+
+    def begin(self, number: int, properties: Mapping[str, Any] | None, bodies: Sequence[BodyNode | str]) -> None:
+        """Have so many worlds, which begin; with other properties, and bodies whose contact wrenches are read."""
+        sensors = self._bodies(bodies)
+        if sensors != self.sensors:
+            self.sensors = sensors
+        if not self._models:
+            self._properties, self.differences = self._named(properties or {}, number)
+        if self.store is not None and self.store.number == number:
+            self.store.reset(np.arange(number))
+        else:
+            self.store = Store(Image(self.world), self._starts, number)
+        self.steps = np.zeros(number, np.int64)
+        self.errors = {}
+        self._wrenches = np.full((number, 1, len(self.sensors), 6), np.nan)
+
+    def counts(self, properties: Any) -> dict[str, int]:
+        """Numbers of worlds that they are given for, where the number is not said otherwise."""
+        if self._models:
+            return {"worlds": len(self._models)} if len(self._models) > 1 else {}
+        found: dict[str, int] = {}
+        for name, value in properties.items() if isinstance(properties, Mapping) else ():
+            for array in value.values() if isinstance(value, Mapping) else (value,):
+                found[str(name)] = len(array) if np.ndim(array) else 1
+        return found
+
+    def put(self, what: str, values: Array) -> None:
+        """Positions or velocities of all worlds, checked by the caller; one row for all."""
+        self.store.view("q" if what == "positions" else "u", self._part)[:] = values
+
+    # What there is -----------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return self.store.number
+
+    @property
+    def num_dofs(self) -> int:
+        """Coordinates of positions, velocities and commands."""
+        return len(self.dof_names)
+
+    def _read(self, name: str) -> Array:
+        view = self.store.view(name, self._part).view(ReadOnlyArray)
+        view.flags.writeable = False
+        return view
+
+    @property
+    def positions(self) -> Array:
+        """(worlds, dofs) positions as they are now. No copy: the next step writes to them."""
+        return self._read("q")
+
+    @property
+    def velocities(self) -> Array:
+        """(worlds, dofs) velocities as they are now. No copy."""
+        return self._read("u")
+
+    @property
+    def actuator_forces(self) -> Array:
+        """(worlds, dofs) what actuators gave in the last step, as `World.actuator_forces` [N, N m]. No copy."""
+        return self._read("actuator_force")
+
+    @property
+    def constraint_forces(self) -> Array:
+        """(worlds, dofs) generalized forces of contacts and constraints in the last step, as
+        `World.constraint_forces` [N, N m]. No copy."""
+        return self._read("constraint_force")
+
+    @property
+    def contact_wrenches(self) -> Array:
+        """(worlds, bodies, 6) the sum of the contact forces on each of `bodies` in the last step, as [moment; force]
+        about the body's origin at the middle of that step, world axes; NaN before the first. No copy."""
+        view = self._wrenches[:, 0].view(ReadOnlyArray)
+        view.flags.writeable = False
+        return view
+
+    # Stepping ----------------------------------------------------------------------------------------------
+
+    @named_arguments
+    def step(self, commands: ArrayLike | None = None, n: int = 1) -> tuple[Array, Array]:
+        """Advance all worlds that have not failed by n steps.
+
+        Args:
+            commands: of the actuators (joint forces, unless others are set), (worlds, dofs), or (dofs,) for all; those
+                of the last call go on by default. Of worlds that failed they do not matter.
+            n: number of steps.
+
+        Returns:
+            `positions` and `velocities`.
+
+        Raises:
+            StateError: commands of another shape or not finite, with the number of the world; nothing is changed. What
+                goes wrong in a world is in `errors`, and the others go on.
+        """
+        count = whole_number("n", n)
+        number, dofs = len(self), self.num_dofs
+        alive = np.delete(np.arange(number), list(self.errors)) if self.errors else np.arange(number)
+        driven, given = np.zeros(0, np.int64), np.zeros((1, 1, 0))
+        if commands is not None:
+            driven = self.dofs
+            ndim = np.ndim(commands)
+            given = numbers("commands", commands, (dofs,) if ndim == 1 else (number, dofs)).reshape(-1, 1, dofs)
+            finite = np.isfinite(given)
+            if not finite.all():
+                bad = [k for k in np.flatnonzero(~finite.all(axis=(1, 2))) if len(given) == 1 or k not in self.errors]
+                if bad:
+                    j = int(np.argmin(finite[bad[0], 0]))
+                    raise StateError(
+                        f"worlds: commands: expected finite numbers, got {given[bad[0], 0, j]} for "
+                        f"{self.dof_names[j]!r} in world {bad[0]}"
+                    )
+        records = np.empty((number, 0, 0)), np.empty((number, 0, 0)), self._wrenches
+        if self.sensors:
+            records = np.empty((number, 1, 0)), np.empty((number, 1, 0)), self._wrenches
+        every = count if self.sensors else count + 1
+        none = np.zeros(0, np.int64)
+        with self.turn:
+            job = Job(
+                self.store, alive, self.differences, driven, given, none, count, count, every, self.sensors,
+                records,
+            )  # fmt: skip
+            self.run_job(job, None)
+        return self.positions, self.velocities
+
+    def run_job(self, job: Job, progress: Callable[[int, int], Any] | None) -> None:
+        """Do what a job says in all threads; an interruption stops them before it is passed on."""
+        with self.turn:
+            if self.turn.doing:
+                raise ConcurrencyError(f"worlds like {self.world.name!r}: `progress` may not step them")
+            with self.turn.used("stepped"):
+                self._run(job, progress)
+        self.steps[job.worlds] += job.steps[job.worlds]
+        self.errors.update(job.errors)
+        failed = np.array(sorted(job.errors), np.int64)
+        for name in ("q", "u") if len(failed) else ():
+            self.store.view(name, slice(0, len(self._starts[0]["q"])))[failed] = np.nan
+            self._wrenches[failed] = np.nan
+        self.store.widen()
+
+    def _run(self, job: Job, progress: Callable[[int, int], Any] | None) -> None:
+        together = len(self._workers[0].members)
+        threads = max(1, min(self.threads, -(-len(job.worlds) // together)))
+        while len(self._workers) < threads:
+            self._workers.append(self._worker(self.world.clone()))
+        workers = self._workers[:threads]
+        for worker in workers:
+            worker.prepare(job)
+        if threads == 1 and progress is None and len(job.worlds) * job.total <= _AT_ONCE:
+            workers[0].run(job)
+            return
+        if self._pool is None or self._process != os.getpid():  # threads do not survive a fork
+            self._pool, self._process = ThreadPoolExecutor(self.threads), os.getpid()
+        waiting: set[Future[None]] = {self._pool.submit(worker.run, job) for worker in workers}
+        try:
+            while waiting:
+                finished, waiting = wait(waiting, timeout=_POLL, return_when=FIRST_COMPLETED)
+                if progress is not None:
+                    progress(job.finished, len(job.worlds))
+                for future in finished:
+                    future.result()
+        except BaseException:
+            job.stopped = True
+            wait(waiting)
+            raise
+
+    # States ------------------------------------------------------------------------------------------------
+
+    @named_arguments
+    def reset(
+        self,
+        worlds: ArrayLike | None = None,
+        positions: ArrayLike | None = None,
+        velocities: ArrayLike | None = None,
+        properties: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Have worlds begin again: with the state, the commands and the warm start of contacts of the model.
+
+        Args:
+            worlds: their numbers, or a mask (worlds,); all by default. Others go on as if nothing had been.
+            positions, velocities: instead of the model's, (that many, dofs), or (dofs,) for all of them.
+            properties: other values (that many, ...) of the properties that these worlds were made with.
+
+        Raises:
+            StateError: arguments of other shapes or not finite, with the number of the world; nothing is changed.
+        """
+        which = self._numbers_of(worlds)
+        states = {
+            name: self._states(what, value, which)
+            for name, what, value in (("q", "positions", positions), ("u", "velocities", velocities))
+            if value is not None
+        }
+        with self.turn:
+            if properties is not None:
+                self._change_properties(properties, which)
+            self.store.reset(which)
+            for name, values in states.items():
+                self.store.view(name, self._part)[which] = values
+            self._wrenches[which] = np.nan
+            self.steps[which] = 0
+            self.errors = {k: why for k, why in self.errors.items() if k not in set(which.tolist())}
+
+    def _numbers_of(self, worlds: ArrayLike | None) -> np.ndarray:
+        if worlds is None:
+            return np.arange(len(self))
+        given = np.atleast_1d(np.asarray(worlds))
+        if given.dtype == bool and given.shape == (len(self),):
+            return np.flatnonzero(given)
+        if given.size == 0:
+            return np.zeros(0, np.int64)
+        if given.ndim != 1 or given.dtype.kind not in "iu" or not ((given >= 0) & (given < len(self))).all():
+            raise StateError(
+                f"worlds: expected numbers from 0 to {len(self) - 1}, or a mask of {len(self)} values, "
+                f"got {worlds!r:.80}"
+            )
+        if len(np.unique(given)) < len(given):
+            raise StateError(f"worlds: expected each number once, got {worlds!r:.80}")
+        return given.astype(np.int64)
+
+    def _states(self, what: str, value: ArrayLike, which: np.ndarray) -> Array:
+        shape = (self.num_dofs,) if np.ndim(value) == 1 else (len(which), self.num_dofs)
+        values = np.broadcast_to(numbers(what, value, shape), (len(which), self.num_dofs))
+        bad = np.argwhere(~np.isfinite(values))
+        if len(bad):
+            k, j = bad[0]
+            raise StateError(
+                f"worlds: {what}: expected finite numbers, got {values[k, j]} for {self.dof_names[j]!r} in "
+                f"world {which[k]}"
+            )
+        return values
+
+    def _named(self, given: Mapping[str, Any], number: int) -> tuple[list[Property], Differences | None]:
+        """Properties by name, and what they are in the arrays of a world."""
+        chosen = self.world.skeletons if self._index is None else [self.world.skeletons[self._index]]
+        properties = read_properties(self.world, chosen, given, number)
+        return properties, named_differences(self.world, properties, number) if properties else None
+
+    def _change_properties(self, given: Mapping[str, Any], which: np.ndarray) -> None:
+        properties, made = self._named(given, len(which))
+        mine = [(p.name, p.things) for p in self._properties]
+        if [(p.name, p.things) for p in properties] != mine:
+            known = ", ".join(name for name, _ in mine) or "none"
+            raise StateError(
+                f"worlds: properties: expected all those that these worlds were made with ({known}), "
+                f"got {', '.join(given)}"
+            )
+        if made is not None and self.differences is not None:
+            self.differences.values[which] = made.values
+            for own, new in zip(self._properties, properties, strict=True):
+                own.values[which] = new.values
+
+    def _bodies(self, bodies: Sequence[BodyNode | str]) -> list[tuple[int, int]]:
+        """Skeleton and body indices of bodies."""
+        found = []
+        names = [s.name for s in self.world.skeletons]
+        for body in bodies:
+            if isinstance(body, BodyNode):
+                if body.skeleton is None or body.skeleton.name not in names:
+                    raise ModelError(f"worlds: bodies: {body.name!r} is no body of world {self.world.name!r}")
+                place, name = names.index(body.skeleton.name), body.name
+            elif isinstance(body, str):
+                skeleton, _, name = body.rpartition("/")
+                place = names.index(self.world.skeleton(skeleton).name) if skeleton else self._place_of(name)
+            else:
+                raise ModelError(f"worlds: bodies: expected bodies or their names, got {body!r}")
+            found.append((place, self.world.skeletons[place].body(name).index))
+        return found
+
+    def _place_of(self, name: str) -> int:
+        """The one skeleton that has a body of a name; the chosen one if there are several."""
+        if self._index is not None:
+            return self._index
+        having = [k for k, s in enumerate(self.world.skeletons) if any(b.name == name for b in s.bodies)]
+        if len(having) != 1:
+            what = "no body has" if not having else "several bodies have"
+            raise ModelError(f"worlds: bodies: {what} the name {name!r}; 'skeleton/body' names one")
+        return having[0]
+
+    # One of them -------------------------------------------------------------------------------------------
+
+    @named_arguments
+    def snapshot(self, k: int) -> WorldSnapshot:
+        """The state of world k, as `World.snapshot` takes it; it has done `steps[k]` steps, and begun at time 0.
+
+        Raises:
+            StateError: there is none of that number, or it has failed.
+        """
+        return self._one(k).snapshot()
+
+    @named_arguments
+    def export(self, k: int) -> World:
+        """World k as a world of its own, with its state and properties.
+
+        Raises:
+            StateError: there is none of that number, or it has failed.
+        """
+        snapshot = self.snapshot(k)
+        twin = (self._models[k] if self._models else self.world).clone()
+        names = [s.name for s in self.world.skeletons]
+        own = {p.name: [_counterpart(thing, twin, names) for thing in p.things] for p in self._properties}
+        set_properties([Property(p.name, own[p.name], p.values) for p in self._properties], k)
+        twin.restore(snapshot)
+        return twin
+
+    @named_arguments
+    def restore(self, k: int, snapshot: WorldSnapshot) -> None:
+        """Put a snapshot into world k, of it or of another world of this structure; it has failed no more.
+
+        Raises:
+            StateError: there is none of that number, or it is of a world of another structure.
+        """
+        k = self._number(k)
+        with self.turn:
+            worker, member = self._workers[0], self._workers[0].members[0]
+            member.world.restore(snapshot)
+            member.engine.world.steps = self.steps[k] = snapshot.num_steps
+            worker.place(member)
+            self.store.keep(worker.images, worker.addresses[:1], np.array([k]))
+            put_state(member.world, self._starts[0])  # external forces are those of the model
+            worker.place(member)
+            self.errors.pop(k, None)
+
+    def _number(self, k: int) -> int:
+        found = self._numbers_of(k)
+        if len(found) != 1:
+            raise StateError(f"worlds: expected the number of one of {len(self)} worlds, got {k!r}")
+        return int(found[0])
+
+    def _one(self, k: int) -> World:
+        k = self._number(k)
+        if k in self.errors:
+            raise StateError(f"world {k} has failed: {self.errors[k]}")
+        with self.turn:
+            worker, member = self._workers[0], self._workers[0].members[0]
+            if self.store.put(worker.images, worker.addresses[:1], np.array([k])):
+                worker.place(member)
+            steps = int(member.engine.world.steps)
+            member.world.clock = {"steps": steps, "steps_before": 0, "time_before": 0.0}
+            return member.world
+
+    def __repr__(self) -> str:
+        return f"Worlds({self.world.name!r}, {len(self)} worlds, {self.num_dofs} dofs, {len(self.errors)} failed)"
+
+
+_AT_ONCE = 20_000  # steps of worlds that are done in the calling thread, without looking for interruptions
+
+
+def _counterpart(thing: Any, twin: World, names: Sequence[str]) -> Any:
+    """What a world, body or coordinate is in a copy of its world."""
+    if isinstance(thing, World):
+        return twin
+    if isinstance(thing, BodyNode):
+        return twin.skeletons[names.index(thing.skeleton.name)].bodies[thing.index]
+    return twin.skeletons[names.index(thing.joint.child.skeleton.name)].dofs[thing.index]
+
+
+def _worlds_of(model: Any) -> list[World]:
+    """The worlds of a sequence; none of anything else."""
+    if isinstance(model, World | Skeleton | str) or not isinstance(model, Sequence):
+        return []
+    if not model:
+        raise ModelError("worlds: expected worlds, got none")
+    for k, world in enumerate(model):
+        if not isinstance(world, World):
+            raise ModelError(f"worlds: expected worlds, got {type(world).__name__} as number {k}")
+    return list(model)
+
+
+def _world_of(model: Any, skeleton: Any) -> tuple[World, Skeleton | None]:
+    """A world of the model, and the skeleton of it that was chosen."""
+    if isinstance(model, Skeleton):
+        if model.host is not None:
+            return model.host, model  # type: ignore[return-value]
+        world = World(model.name, gravity=model.gravity)
+        return world, world.add_skeleton(model.clone())
+    if not isinstance(model, World):
+        raise ModelError(f"worlds: expected a world or a skeleton, got {type(model).__name__}")
+    if skeleton is None:
+        return model, None
+    chosen = skeleton if isinstance(skeleton, Skeleton) else model.skeleton(skeleton)
+    if chosen.host is not model:
+        raise ModelError(f"worlds: skeleton {chosen.name!r} is not in world {model.name!r}")
+    return model, chosen
