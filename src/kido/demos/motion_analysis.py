@@ -2,7 +2,7 @@
 
 The application of RTQL8's tutorial, which writes torques and momenta of a hand to a file. Here a person squats and
 hops; the arrow is the force that the motion takes from the ground, at its zero-moment point. The slider smooths the
-motion, key W writes everything to a file. With `--skeleton fixedHand.skel --motion fixedHand.dof` it is the hand.
+motion, key F writes everything to a file. With `--skeleton fixedHand.skel --motion fixedHand.dof` it is the hand.
 """
 
 import tempfile
