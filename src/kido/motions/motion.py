@@ -107,6 +107,7 @@ class Motion(FixedAttributes):
             where = f"'{self.names[column]}' is {values[frame, column]:g} in frame {frame}"
             raise StateError(f"motion: {where}; expected a number below {HUGE:g}")
         self.positions = fixed(values)
+        self._curve: tuple[Any, Development] | None = None  # through all frames, and of which structure of the skeleton
 
     def __repr__(self) -> str:
         of = "" if self.skeleton is None else f" of {self.skeleton.name!r}"
@@ -182,8 +183,11 @@ class Motion(FixedAttributes):
     def _developed(self, cutoff: float | None = None) -> Development:
         joints = () if self.skeleton is None else self.skeleton.joints
         curved = any(CoordinateKind.ROTATION in joint.coordinate_kinds for joint in joints)
-        if cutoff is None:
-            return Development(self, self.positions, curved)
+        if cutoff is None:  # kept, as it is asked for at one time after the other
+            version = None if self.skeleton is None else self.skeleton.structure_version
+            if self._curve is None or self._curve[0] != version:
+                self._curve = version, Development(self, self.positions, curved)
+            return self._curve[1]
         number = number_or_nan(cutoff)
         lowest, highest = self.frame_rate / SLOWEST, self.frame_rate / FASTEST
         if not lowest <= number <= highest:
