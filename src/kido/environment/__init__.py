@@ -1,30 +1,85 @@
-"""What surrounds vehicles: gravity, atmospheres, orbits, the Sun, magnetic fields, terrain. Pure functions."""
+"""The environment: gravity of planets, orbits, air, wind and water, the sun, magnetic field, terrain."""
 
-from kido.environment.atmosphere import Air, exponential_density, us_standard_1976
-from kido.environment.gravity import (
-    SphericalHarmonics,
-    oblate_gravity,
-    point_mass_gravity,
-    third_body_gravity,
+from kido.environment.atmosphere import (
+    Air,
+    drag,
+    exponential_density,
+    plate_force,
+    standard_atmosphere,
+    submerged_sphere,
+    wing_force,
 )
-from kido.environment.magnetism import dipole_field
-from kido.environment.orbits import KeplerElements, j2_rates, kepler_equation
-from kido.environment.sun import sun_position, sunlight
-from kido.environment.terrain import fractal_terrain
+from kido.environment.gravity import SphericalHarmonics, gravity_gradient, oblate, point_mass, third_body
+from kido.environment.models import (
+    Atmosphere,
+    Buoyancy,
+    Drag,
+    MagneticField,
+    PlanetGravity,
+    Plate,
+    Sun,
+    Wind,
+    Wing,
+)
+from kido.environment.orbits import Orbit, true_anomaly
+from kido.environment.planets import (
+    ASTRONOMICAL_UNIT,
+    EARTH,
+    J2000,
+    MARS,
+    MOON,
+    SUN_MU,
+    SUN_RADIUS,
+    Planet,
+    about_z,
+    earth_angle,
+    place_of,
+    position_of,
+)
+from kido.environment.sun import magnetic_dipole, sun_position, sunlight
+from kido.environment.terrain import add_crater, read_heights, read_terrain, rough_heights
 
 __all__ = [
+    "ASTRONOMICAL_UNIT",
+    "EARTH",
+    "J2000",
+    "MARS",
+    "MOON",
+    "SUN_MU",
+    "SUN_RADIUS",
     "Air",
-    "KeplerElements",
+    "Atmosphere",
+    "Buoyancy",
+    "Drag",
+    "MagneticField",
+    "Orbit",
+    "Planet",
+    "PlanetGravity",
+    "Plate",
     "SphericalHarmonics",
-    "dipole_field",
+    "Sun",
+    "Wind",
+    "Wing",
+    "about_z",
+    "add_crater",
+    "drag",
+    "earth_angle",
     "exponential_density",
-    "fractal_terrain",
-    "j2_rates",
-    "kepler_equation",
-    "oblate_gravity",
-    "point_mass_gravity",
+    "gravity_gradient",
+    "magnetic_dipole",
+    "oblate",
+    "place_of",
+    "plate_force",
+    "point_mass",
+    "position_of",
+    "read_heights",
+    "read_terrain",
+    "rough_heights",
+    "standard_atmosphere",
+    "submerged_sphere",
     "sun_position",
     "sunlight",
-    "third_body_gravity",
-    "us_standard_1976",
+    "third_body",
+    "true_anomaly",
+    "wing_force",
 ]

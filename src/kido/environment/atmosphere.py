@@ -1,104 +1,131 @@
-"""Atmospheres: density by height, and the U.S. Standard Atmosphere of 1976."""
+"""Air: density, pressure and temperature over height; and what it does to surfaces and volumes."""
 
 from __future__ import annotations
 
-from dataclasses import field
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from kido.attributes import dataclass
-from kido.environment.checks import Array, as_positive
-from kido.errors import StateError
-from kido.math.transform import numbers_or_nan
+from kido.environment.vectors import length, scaled
 
-GRAVITY, GAS, RADIUS, HEAT_RATIO = 9.80665, 287.05287, 6356766.0, 1.4  # of the standard
-# Of each layer its lowest geopotential height [m], temperature [K], its change with height [K/m], pressure [Pa].
-BASES = np.array([0.0, 11000.0, 20000.0, 32000.0, 47000.0, 51000.0, 71000.0])
-LAPSES = np.array([-6.5e-3, 0.0, 1.0e-3, 2.8e-3, 0.0, -2.8e-3, -2.0e-3])
-LOWEST, HIGHEST = -5000.0, 86000.0
-
-
-def _layers() -> tuple[Array, Array]:
-    T, p = [288.15], [101325.0]
-    for k, lapse in enumerate(LAPSES[:-1]):
-        rise = BASES[k + 1] - BASES[k]
-        T.append(T[k] + lapse * rise)
-        if lapse == 0.0:
-            p.append(p[k] * np.exp(-GRAVITY * rise / (GAS * T[k])))
-        else:
-            p.append(p[k] * (T[k] / T[k + 1]) ** (GRAVITY / (GAS * lapse)))
-    return np.array(T), np.array(p)
+GAS = 287.0528742470439  # [J/(kg K)] 8314.32 / 28.9644, of air as in the standard
+GRAVITY = 9.80665  # [m/s^2]
+EARTH = 6356766.0  # [m] radius with which the standard has geopotential heights
+HEAT_RATIO = 1.4
+# Geopotential height [m] and temperature [K] at which layers begin, and their lapse rates [K/m].
+_LAYERS = (
+    (0.0, 288.15, -6.5e-3),
+    (11e3, 216.65, 0.0),
+    (20e3, 216.65, 1e-3),
+    (32e3, 228.65, 2.8e-3),
+    (47e3, 270.65, 0.0),
+    (51e3, 270.65, -2.8e-3),
+    (71e3, 214.65, -2e-3),
+)
+TOP = 84852.0  # [m] geopotential; 86 km
+_SEA_PRESSURE = 101325.0  # [Pa]
 
 
-TEMPERATURES, PRESSURES = _layers()
-
-
-@dataclass(frozen=True)
-class Air:
-    """Air at some heights; all are arrays of their shape.
+class Air(NamedTuple):
+    """A state of the air.
 
     Attributes:
-        temperature: [K].
-        pressure: [Pa].
         density: [kg/m^3].
+        pressure: [Pa].
+        temperature: [K].
         speed_of_sound: [m/s].
+        viscosity: dynamic [Pa s].
     """
 
-    temperature: Array = field(repr=False)
-    pressure: Array = field(repr=False)
-    density: Array
-    speed_of_sound: Array = field(repr=False)
+    density: Any
+    pressure: Any
+    temperature: Any
+    speed_of_sound: Any
+    viscosity: Any
 
 
-def exponential_density(height: ArrayLike, density: float, scale_height: float) -> Array:
-    """rho = rho_0 exp(-h / H) [kg/m^3].
+def exponential_density(height: Any, surface: Any = 1.225, scale_height: Any = 8500.0) -> Any:
+    """rho_0 exp(-z / H) [kg/m^3]."""
+    return surface * np.exp(-height / scale_height)
 
-    Args:
-        height: h (...) above where the density is rho_0 [m].
-        density: rho_0 [kg/m^3].
-        scale_height: H [m].
 
-    Raises:
-        StateError: heights that are not finite; ModelError: a number that is not positive.
+def standard_atmosphere(height: Any) -> Any:
+    """The US Standard Atmosphere 1976 at a geometric height [m]: arrays, or expressions of a model.
+
+    Exact up to 86 km. Above, the last layer goes on as if it had one temperature; below -5 km, as at -5 km.
+
+    Source: U.S. Standard Atmosphere, 1976 (NASA-TM-X-74335), equations 23, 33a, 33b, 50 and 51.
     """
-    h = _heights(height)
-    rho = as_positive(density, "exponential_density: density", "kg/m^3")
-    return rho * np.exp(-h / as_positive(scale_height, "exponential_density: scale_height", "m"))
-
-
-def us_standard_1976(height: ArrayLike) -> Air:
-    """Air of the U.S. Standard Atmosphere of 1976, up to 86 km: layers in which temperature is linear.
-
-    With the geopotential height H = R h / (R + h), hydrostatic balance gives pressure in a layer from that at its
-    base: p_b (T_b/T)^(g/(R_gas L)), or p_b exp(-g (H - H_b)/(R_gas T_b)) where the temperature is constant. Above
-    80 km the standard lowers temperatures by up to 0.04 % for the molecular weight, which is left out.
-
-    Args:
-        height: h (...) above sea level, -5 to 86 km [m].
-
-    Raises:
-        StateError: heights that are not finite or beyond.
-
-    Source: NOAA, NASA, USAF, U.S. Standard Atmosphere, 1976.
-    """
-    h = _heights(height)
-    if ((h < LOWEST) | (h > HIGHEST)).any():
-        raise StateError(f"us_standard_1976: height: expected {LOWEST:g} to {HIGHEST:g} m, got {height!r}")
-    H = RADIUS * h / (RADIUS + h)
-    k = np.clip(np.searchsorted(BASES, H, side="right") - 1, 0, len(BASES) - 1)
-    rise, L, base = H - BASES[k], LAPSES[k], TEMPERATURES[k]
-    T = base + L * rise
-    level = L == 0.0
-    steep = np.where(level, 1.0, L)
-    p = PRESSURES[k] * np.where(
-        level, np.exp(-GRAVITY * rise / (GAS * base)), (base / T) ** np.where(level, 0.0, GRAVITY / (GAS * steep))
+    z = np.maximum(height, -5e3)
+    H = EARTH * z / (EARTH + z)
+    temperature: Any = 0.0
+    pressure: Any = 0.0
+    base, below = _SEA_PRESSURE, None
+    for k, (start, T0, lapse) in enumerate(_LAYERS):
+        end = _LAYERS[k + 1][0] if k + 1 < len(_LAYERS) else TOP
+        h = (np.minimum(H, end) if k == 0 else np.clip(H, start, end)) - start
+        T = T0 + lapse * h
+        if lapse == 0.0:
+            share = np.exp(-GRAVITY * h / (GAS * T0))
+            whole = np.exp(-GRAVITY * (end - start) / (GAS * T0))
+        else:
+            share = np.exp(-GRAVITY / (GAS * lapse) * np.log(T / T0))
+            whole = ((T0 + lapse * (end - start)) / T0) ** (-GRAVITY / (GAS * lapse))
+        p = base * share
+        temperature, pressure = (T, p) if below is None else (
+            np.where(start <= H, T, temperature), np.where(start <= H, p, pressure)
+        )  # fmt: skip
+        below, base = start, base * whole
+    T_top = _LAYERS[-1][1] + _LAYERS[-1][2] * (TOP - _LAYERS[-1][0])
+    pressure = pressure * np.exp(-GRAVITY * np.maximum(H - TOP, 0.0) / (GAS * T_top))
+    viscosity = 1.458e-6 * temperature**1.5 / (temperature + 110.4)
+    return Air(
+        pressure / (GAS * temperature), pressure, temperature, np.sqrt(HEAT_RATIO * GAS * temperature), viscosity
     )
-    return Air(T, p, p / (GAS * T), np.sqrt(HEAT_RATIO * GAS * T))
 
 
-def _heights(height: ArrayLike) -> Array:
-    h = numbers_or_nan(height)
-    if not np.isfinite(h).all():
-        raise StateError(f"height: expected finite numbers, got {height!r}")
-    return h
+def drag(velocity: Any, density: Any, area: Any, coefficient: Any) -> Any:
+    """Force -1/2 rho C_D A |v| v (..., 3) [N] of air on a body that moves through it with a velocity [m/s]."""
+    return scaled(velocity, -0.5 * density * coefficient * area * length(velocity))
+
+
+def plate_force(velocity: Any, density: Any, normal: Any, area: Any) -> Any:
+    """Force (3,) [N] on a flat plate in a flow that loses what it has across the plate, on either side of it.
+
+        force = -rho A |v . n| (v . n) n
+
+    Newton's law of impact, at high speeds of thin air; lift and drag of a plate at an angle are its two parts.
+
+    Source: J. Anderson, Hypersonic and High-Temperature Gas Dynamics (2006), section 3.2.
+    """
+    across = velocity @ normal
+    return -density * area * np.abs(across) * across * normal
+
+
+def wing_force(
+    velocity: Any, density: Any, chord: Any, normal: Any, area: Any, slope: Any, stall: Any, least_drag: Any
+) -> Any:
+    """Force (3,) [N] on a thin wing, lift and drag in the plane of its chord and normal (unit vectors).
+
+        C_L = slope sin(alpha) cos(alpha),  C_D = least        up to the stall
+        C_L = 2 sin(alpha) cos(alpha),      C_D = least + 2 sin(alpha)^2    beyond
+
+    with sin(alpha) = -v . n / |v|; one goes over into the other within a tenth of the stall's sine.
+
+    Source: S. Hoerner, Fluid-Dynamic Drag (1965), chapter 3, for a plate beyond the stall.
+    """
+    x, z = velocity @ chord, velocity @ normal
+    speed = np.sqrt(x * x + z * z + 1e-24)
+    s, c = -z / speed, x / speed
+    stalled = 0.5 * (1.0 + np.tanh((np.abs(s) - np.sin(stall)) / (0.1 * np.sin(stall))))
+    lift = (slope + stalled * (2.0 - slope)) * s * c
+    resist = least_drag + stalled * 2.0 * s * s
+    pressure = 0.5 * density * speed * speed * area
+    # Drag is against the motion, lift across it.
+    return pressure * ((lift * s - resist * c) * chord + (lift * c + resist * s) * normal)
+
+
+def submerged_sphere(depth: Any, radius: Any) -> Any:
+    """Volume [m^3] of a sphere below a surface, by the depth of its centre [m]: pi h^2 (3 r - h) / 3, h = depth + r."""
+    h = np.clip(depth + radius, 0.0, 2.0 * radius)
+    return np.pi * h * h * (3.0 * radius - h) / 3.0

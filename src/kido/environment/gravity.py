@@ -1,160 +1,148 @@
-"""Gravity of planets and moons, as accelerations [m/s^2] at positions from their centres [m]."""
+"""Gravity of planets. All take arrays (..., 3), and expressions of a model of `kido.systems`."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from kido.attributes import FixedAttributes
-from kido.environment.checks import Array, ModelError, as_points, as_positive, outside
-from kido.math.transform import numbers_or_nan
+from kido.environment.planets import Planet
+from kido.environment.vectors import dot, length, scaled, vector
+from kido.errors import ModelError
 
 
-def point_mass_gravity(position: ArrayLike, mu: float) -> Array:
-    """a = -mu r / |r|^3 of a point mass or a ball.
+def point_mass(position: Any, mu: Any) -> Any:
+    """Acceleration -mu r / |r|^3 (..., 3) [m/s^2] at a position relative to a point mass [m]."""
+    r = length(position)
+    return scaled(position, -mu / (r * r * r))
+
+
+def third_body(position: Any, other: Any, mu: Any) -> Any:
+    """Acceleration relative to a body at the origin by another one at `other` (..., 3) [m/s^2].
+
+    Written by Battin's function of q, without the difference of nearly equal numbers.
+
+    Source: R. Battin, An Introduction to the Mathematics and Methods of Astrodynamics (1999), section 8.6.
+    """
+    away = other - position
+    q = dot(position, position - 2.0 * other) / dot(other, other)
+    f = q * (3.0 + 3.0 * q + q * q) / (1.0 + (1.0 + q) ** 1.5)
+    d = length(away)
+    return scaled(position + scaled(other, f), -mu / (d * d * d))
+
+
+def oblate(position: Any, planet: Planet) -> Any:
+    """Acceleration by a planet's mass and its J2, in its own axes or any others about the same z (..., 3) [m/s^2].
+
+    Source: H. Schaub, J. Junkins, Analytical Mechanics of Space Systems (2018), equation 11.57.
+    """
+    r = length(position)
+    z = position[..., 2] / r
+    k = 1.5 * planet.j2 * (planet.radius / r) ** 2
+    s = planet.mu / (r * r)
+    u = scaled(position, 1.0 / r)
+    across = -s * (1.0 + k * (1.0 - 5.0 * z * z))
+    return vector(u[..., 0] * across, u[..., 1] * across, u[..., 2] * -s * (1.0 + k * (3.0 - 5.0 * z * z)))
+
+
+def gravity_gradient(position: Any, inertia: Any, mu: Any) -> Any:
+    """Torque 3 mu / |r|^5 r x (I r) (3,) [N m] on a body with inertia I (3, 3) about its centre of mass at r, in the
+    axes of both.
+
+    Source: H. Schaub, J. Junkins (2018), equation 4.176.
+    """
+    r = length(position)
+    return 3.0 * mu / r**5 * np.cross(position, inertia @ position)
+
+
+class SphericalHarmonics:
+    """Gravity of a planet by the coefficients of its potential.
+
+        U = mu / r sum_nm (R / r)^n P_nm(sin phi) (C_nm cos(m lambda) + S_nm sin(m lambda))
 
     Args:
-        position: r (..., 3) from its centre, inertial or any other axes [m].
-        mu: its gravitational parameter G m [m^3/s^2].
+        cosines: C_nm by degree and order (N + 1, N + 1), fully normalized; C_00 is 1.
+        sines: S_nm, alike.
+        planet: its mu and radius R, to which the coefficients belong.
 
     Raises:
-        StateError: a position that is not finite or is the centre.
-        ModelError: mu is not positive.
-    """
-    r, d = outside(position, "point_mass_gravity: position")
-    return -as_positive(mu, "point_mass_gravity: mu", "m^3/s^2") * r / d**3
+        ModelError: arrays that are not square, of unlike shapes, or not finite.
 
-
-def third_body_gravity(position: ArrayLike, body: ArrayLike, mu: float) -> Array:
-    """a = mu ((s - r)/|s - r|^3 - s/|s|^3): what a far body adds to motion about a centre that falls to it as well.
-
-    Args:
-        position: r (..., 3) from the centre [m].
-        body: s (..., 3), where the far body is, from the centre [m].
-        mu: gravitational parameter of the far body [m^3/s^2].
-
-    Raises:
-        StateError, ModelError: as of `point_mass_gravity`.
-
-    Source: Montenbruck and Gill, Satellite Orbits (2000), eq. 3.37.
-    """
-    r = as_points(position, "third_body_gravity: position")
-    s, d = outside(body, "third_body_gravity: body")
-    away, e = outside(s - r, "third_body_gravity: body seen from position")
-    return as_positive(mu, "third_body_gravity: mu", "m^3/s^2") * (away / e**3 - s / d**3)
-
-
-def oblate_gravity(position: ArrayLike, mu: float, j2: float, radius: float) -> Array:
-    """Gravity of a flattened planet: its ball's, and that of its bulge by the zonal harmonic J2.
-
-    With z along the planet's axis and f = 3/2 J2 mu R^2 / |r|^5:
-    a = -mu r/|r|^3 + f r (5 z^2/|r|^2 - 1) - 2 f z e_z.
-
-    Args:
-        position: r (..., 3) from the centre, axes with z along the planet's [m].
-        mu: gravitational parameter [m^3/s^2].
-        j2: the harmonic, of the Earth 1.0826e-3.
-        radius: equatorial radius R that belongs to it [m].
-
-    Raises:
-        StateError, ModelError: as of `point_mass_gravity`, or J2 that is no number.
-
-    Source: Vallado, Fundamentals of Astrodynamics (2013), section 8.7.
-    """
-    r, d = outside(position, "oblate_gravity: position")
-    if not np.isfinite(numbers_or_nan(j2)).all():
-        raise ModelError(f"oblate_gravity: j2: expected a number, got {j2!r}")
-    mu, radius = as_positive(mu, "oblate_gravity: mu"), as_positive(radius, "oblate_gravity: radius", "m")
-    f, z = 1.5 * j2 * mu * radius**2 / d**5, r[..., 2:]
-    a = -mu * r / d**3 + f * r * (5.0 * z**2 / d**2 - 1.0)
-    a[..., 2:] -= 2.0 * f * z
-    return a
-
-
-class SphericalHarmonics(FixedAttributes):
-    """Gravity of a planet by its spherical harmonics, in axes that turn with it.
-
-    U = mu/|r| sum over n, m of (R/|r|)^n P_nm(sin latitude) (C_nm cos(m longitude) + S_nm sin(m longitude)).
-
-    Args:
-        mu: gravitational parameter [m^3/s^2].
-        radius: R that belongs to the coefficients [m].
-        cosine, sine: C and S, lower triangles (n, n) by degree and order, from degree 0; C[0, 0] is 1.
-        normalized: whether they are fully normalized, as tables of the Earth have them.
-
-    Raises:
-        ModelError: a number that is not positive, or coefficients that are not square, finite and equally large.
-
-    Source: Cunningham (1970); Montenbruck and Gill, Satellite Orbits (2000), section 3.2.4.
+    Source: L. Cunningham (1970), as in O. Montenbruck, E. Gill, Satellite Orbits (2000), section 3.2.4 and 3.2.5.
     """
 
-    def __init__(self, mu: float, radius: float, cosine: ArrayLike, sine: ArrayLike, normalized: bool = True):
-        self._mu = as_positive(mu, "SphericalHarmonics: mu", "m^3/s^2")
-        self._radius = as_positive(radius, "SphericalHarmonics: radius", "m")
-        C, S = numbers_or_nan(cosine), numbers_or_nan(sine)
-        if C.ndim != 2 or C.shape[0] != C.shape[1] or S.shape != C.shape or len(C) == 0:
-            raise ModelError(f"SphericalHarmonics: expected two equal square arrays, got {C.shape} and {S.shape}")
-        if not (np.isfinite(C).all() and np.isfinite(S).all()):
-            raise ModelError("SphericalHarmonics: expected finite coefficients")
-        scale = np.ones_like(C)
-        if normalized:
-            for n in range(len(C)):
-                for m in range(n + 1):
-                    share = (2 - (m == 0)) * (2 * n + 1)
-                    scale[n, m] = math.sqrt(share * math.exp(math.lgamma(n - m + 1) - math.lgamma(n + m + 1)))
-        self._C, self._S = np.tril(C * scale), np.tril(S * scale)
+    def __init__(self, cosines: ArrayLike, sines: ArrayLike, planet: Planet):
+        C, S = np.array(cosines, float), np.array(sines, float)
+        if C.ndim != 2 or C.shape[0] != C.shape[1] or S.shape != C.shape or not (np.isfinite(C) & np.isfinite(S)).all():
+            raise ModelError(
+                f"SphericalHarmonics: expected two square arrays of finite numbers, got shapes {C.shape} and {S.shape}"
+            )
+        self.planet, self.degree = planet, len(C) - 1
+        scale = _normalization(self.degree)
+        self._C, self._S = C * scale, S * scale
 
-    @property
-    def degree(self) -> int:
-        """Largest degree."""
-        return len(self._C) - 1
-
-    def _solid(self, position: Any, most: int) -> tuple[Array, Array, Array]:
-        """V and W (most + 1, most + 1, ...) of Cunningham, and positions."""
-        r, d = outside(position, "SphericalHarmonics: position")
-        q = (d[..., 0] / self._radius) ** 2  # (|r|/R)^2
-        x, y, z = (r[..., k] / self._radius / q for k in range(3))
-        V = np.zeros((most + 1, most + 1, *d.shape[:-1]))
-        W = np.zeros_like(V)
-        V[0, 0] = 1.0 / np.sqrt(q)
-        for m in range(most + 1):
+    def _solid(self, position: Any) -> tuple[list[list[Any]], list[list[Any]]]:
+        """V_nm and W_nm up to one degree more than there are coefficients."""
+        R = self.planet.radius
+        r2 = dot(position, position)
+        x, y, z = (position[..., k] * (R / r2) for k in range(3))
+        rho = R * R / r2
+        number = self.degree + 2
+        V: list[list[Any]] = [[0.0] * number for _ in range(number)]
+        W: list[list[Any]] = [[0.0] * number for _ in range(number)]
+        V[0][0] = R / np.sqrt(r2)
+        for m in range(number):
             if m > 0:
-                V[m, m] = (2 * m - 1) * (x * V[m - 1, m - 1] - y * W[m - 1, m - 1])
-                W[m, m] = (2 * m - 1) * (x * W[m - 1, m - 1] + y * V[m - 1, m - 1])
-            for n in range(m + 1, most + 1):
-                for F in (V, W):
-                    before = F[n - 2, m] if n > m + 1 else 0.0
-                    F[n, m] = ((2 * n - 1) * z * F[n - 1, m] - (n + m - 1) / q * before) / (n - m)
-        return V, W, r
+                V[m][m] = (2 * m - 1) * (x * V[m - 1][m - 1] - y * W[m - 1][m - 1])
+                W[m][m] = (2 * m - 1) * (x * W[m - 1][m - 1] + y * V[m - 1][m - 1])
+            for n in range(m + 1, number):
+                a, b = (2 * n - 1) / (n - m), (n + m - 1) / (n - m)
+                V[n][m] = a * z * V[n - 1][m] - (b * rho * V[n - 2][m] if n > m + 1 else 0.0)
+                W[n][m] = a * z * W[n - 1][m] - (b * rho * W[n - 2][m] if n > m + 1 else 0.0)
+        return V, W
 
-    def potential(self, position: ArrayLike) -> Array:
-        """U (...) at positions (..., 3), growing towards the planet [m^2/s^2]."""
-        V, W, _ = self._solid(position, self.degree)
-        return self._mu / self._radius * (np.tensordot(self._C, V, 2) + np.tensordot(self._S, W, 2))
+    def potential(self, position: Any) -> Any:
+        """U (...) [m^2/s^2] at a position in the planet's own axes."""
+        V, W = self._solid(position)
+        total: Any = 0.0
+        for n in range(self.degree + 1):
+            for m in range(n + 1):
+                total = total + self._C[n, m] * V[n][m] + self._S[n, m] * W[n][m]
+        return self.planet.mu / self.planet.radius * total
 
-    def acceleration(self, position: ArrayLike) -> Array:
-        """grad U (..., 3) at positions (..., 3) from the centre, all in axes that turn with the planet.
-
-        Raises:
-            StateError: a position that is not finite or is the centre.
-        """
-        V, W, r = self._solid(position, self.degree + 1)
-        a = np.zeros(r.shape)
+    def acceleration(self, position: Any) -> Any:
+        """The gradient of U (..., 3) [m/s^2], in the planet's own axes."""
+        V, W = self._solid(position)
+        x: Any = 0.0
+        y: Any = 0.0
+        z: Any = 0.0
         for n in range(self.degree + 1):
             for m in range(n + 1):
                 C, S = self._C[n, m], self._S[n, m]
                 if C == 0.0 and S == 0.0:
                     continue
-                a[..., 2] -= (n - m + 1) * (C * V[n + 1, m] + S * W[n + 1, m])
+                z = z - (n - m + 1) * (C * V[n + 1][m] + S * W[n + 1][m])
                 if m == 0:
-                    a[..., 0] -= C * V[n + 1, 1]
-                    a[..., 1] -= C * W[n + 1, 1]
+                    x, y = x - C * V[n + 1][1], y - C * W[n + 1][1]
                     continue
-                f = 0.5 * (n - m + 2) * (n - m + 1)
-                up, down = (V[n + 1, m + 1], W[n + 1, m + 1]), (V[n + 1, m - 1], W[n + 1, m - 1])
-                a[..., 0] += -0.5 * (C * up[0] + S * up[1]) + f * (C * down[0] + S * down[1])
-                a[..., 1] += 0.5 * (S * up[0] - C * up[1]) + f * (S * down[0] - C * down[1])
-        return self._mu / self._radius**2 * a
+                f = (n - m + 2) * (n - m + 1)
+                x = x - 0.5 * (C * V[n + 1][m + 1] + S * W[n + 1][m + 1])
+                x = x + 0.5 * f * (C * V[n + 1][m - 1] + S * W[n + 1][m - 1])
+                y = y - 0.5 * (C * W[n + 1][m + 1] - S * V[n + 1][m + 1])
+                y = y - 0.5 * f * (C * W[n + 1][m - 1] - S * V[n + 1][m - 1])
+        s = self.planet.mu / self.planet.radius**2
+        return vector(s * x, s * y, s * z)
+
+
+def _normalization(degree: int) -> NDArray[np.float64]:
+    """From fully normalized coefficients to others, factors sqrt((2 - d_0m) (2n + 1) (n - m)! / (n + m)!)."""
+    factors = np.zeros((degree + 1, degree + 1))
+    for n in range(degree + 1):
+        value = np.sqrt(2.0 * n + 1.0)
+        factors[n, 0] = value
+        value *= np.sqrt(2.0)
+        for m in range(1, n + 1):
+            value /= np.sqrt((n + m) * (n - m + 1.0))
+            factors[n, m] = value
+    return factors

@@ -1,161 +1,167 @@
-"""Orbits about a point mass: Kepler's elements, their motion, and how a planet's bulge turns them."""
+"""Orbits of two bodies: elements, positions and velocities, and how they go on."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
-from typing import Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from kido.attributes import dataclass
-from kido.environment.checks import Array, as_positive
-from kido.errors import ModelError, StateError
-from kido.math.transform import as_vector, number_or_nan
+from kido.environment.planets import Planet
+from kido.errors import ModelError
+from kido.math.transform import as_vector
 
-ITERATIONS = 50
-
-
-def kepler_equation(mean_anomaly: float, eccentricity: float) -> float:
-    """Eccentric anomaly E with E - e sin E = M [rad], by Newton's method.
-
-    Args:
-        mean_anomaly: M [rad].
-        eccentricity: e, from 0 to below 1.
-
-    Raises:
-        ModelError: numbers out of range.
-    """
-    M, e = number_or_nan(mean_anomaly), number_or_nan(eccentricity)
-    if not (np.isfinite(M) and 0.0 <= e < 1.0):
-        raise ModelError(f"kepler_equation: expected a number and 0 <= e < 1, got {mean_anomaly!r}, {eccentricity!r}")
-    turns = math.floor(M / (2.0 * math.pi) + 0.5) * 2.0 * math.pi
-    M -= turns
-    E = M if e < 0.8 else math.copysign(math.pi, M)
-    for _ in range(ITERATIONS):
-        change = (E - e * math.sin(E) - M) / (1.0 - e * math.cos(E))
-        E -= change
-        if abs(change) < 1e-15 * max(1.0, abs(E)):
-            break
-    return E + turns
+Array = NDArray[np.float64]
+SMALL = 1e-11  # eccentricity or inclination that has no direction
+ROUNDS = 50  # of Newton's method
 
 
 @dataclass(frozen=True)
-class KeplerElements:
-    """An ellipse about a centre, and where on it a body is; angles are of axes that do not turn.
+class Orbit:
+    """Kepler's elements; ellipses and hyperbolas.
 
-    Args:
-        semi_major_axis: a [m].
-        eccentricity: e, from 0 to below 1.
-        inclination: i, of its plane to that of x and y, 0 to pi [rad].
-        node: longitude of the ascending node, from x [rad].
-        perigee: argument of the perigee, from the node [rad].
-        true_anomaly: place on it, from the perigee [rad].
+    Where an orbit is a circle, the argument of perigee is 0 and the anomaly is from the node; where it is in the plane
+    of the equator, the node is 0 and angles are from x.
 
-    Raises:
-        ModelError: numbers out of range.
+    Attributes:
+        semi_major_axis: a [m], below 0 of hyperbolas.
+        eccentricity: e.
+        inclination: i [rad].
+        node: right ascension of the ascending node [rad].
+        perigee: argument of perigee [rad].
+        anomaly: true anomaly [rad].
     """
 
     semi_major_axis: float
-    eccentricity: float = 0.0
+    eccentricity: float
     inclination: float = 0.0
     node: float = 0.0
     perigee: float = 0.0
-    true_anomaly: float = 0.0
+    anomaly: float = 0.0
 
     def __post_init__(self) -> None:
-        as_positive(self.semi_major_axis, "KeplerElements: semi_major_axis", "m")
-        if not 0.0 <= number_or_nan(self.eccentricity) < 1.0:
-            raise ModelError(f"KeplerElements: eccentricity: expected 0 to below 1, got {self.eccentricity!r}")
-        if not 0.0 <= number_or_nan(self.inclination) <= math.pi:
-            raise ModelError(f"KeplerElements: inclination: expected 0 to pi [rad], got {self.inclination!r}")
-        for name in ("node", "perigee", "true_anomaly"):
-            if not np.isfinite(number_or_nan(getattr(self, name))):
-                raise ModelError(f"KeplerElements: {name}: expected an angle [rad], got {getattr(self, name)!r}")
+        a, e = self.semi_major_axis, self.eccentricity
+        if not np.isfinite([a, e, self.inclination, self.node, self.perigee, self.anomaly]).all():
+            raise ModelError(f"orbit: expected finite elements, got {self!r}")
+        if not e >= 0.0 or e == 1.0 or not a * (1.0 - e) > 0.0:
+            raise ModelError(
+                f"orbit: semi-major axis {a:g} m and eccentricity {e:g}: expected a > 0 with e < 1, or a < 0 with e > 1"
+            )
 
     @classmethod
-    def from_state(cls, position: ArrayLike, velocity: ArrayLike, mu: float) -> Self:
-        """Elements of a position (3,) [m] and velocity (3,) [m/s] about a centre of parameter mu [m^3/s^2].
-
-        On a circle the perigee is the node, and in the plane of x and y the node is x.
+    def through(cls, position: ArrayLike, velocity: ArrayLike, mu: float) -> Orbit:
+        """The orbit of a state (3,), (3,) [m, m/s].
 
         Raises:
-            ModelError: no finite vectors, or mu not positive.
-            StateError: the body escapes, or falls along a line.
+            ModelError: the state is on a line through the centre, or on a parabola.
+
+        Source: D. Vallado, Fundamentals of Astrodynamics and Applications (2013), algorithm 9.
         """
-        r, v = as_vector(position, "from_state: position"), as_vector(velocity, "from_state: velocity")
-        mu = as_positive(mu, "from_state: mu", "m^3/s^2")
-        d, h = float(np.linalg.norm(r)), np.cross(r, v)
-        size = float(np.linalg.norm(h))
-        energy = 0.5 * float(v @ v) - mu / d if d > 0.0 else math.inf
-        if not (energy < 0.0 and size > 1e-12 * d * max(float(np.linalg.norm(v)), 1e-300)):
-            raise StateError(f"from_state: expected an ellipse about the centre, got energy {energy:g} m^2/s^2")
-        e = np.cross(v, h) / mu - r / d
-        eccentricity = float(np.linalg.norm(e))
-        n = np.array([-h[1], h[0], 0.0])
-        flat = np.linalg.norm(n) < 1e-11 * size
-        n = np.array([1.0, 0.0, 0.0]) if flat else n / np.linalg.norm(n)
-        along = np.cross(h / size, n)  # with n the axes of the plane
-        perigee = math.atan2(float(e @ along), float(e @ n)) if eccentricity > 1e-11 else 0.0
-        place = math.atan2(float(r @ along), float(r @ n))
-        turn = 2.0 * math.pi
+        r, v = as_vector(position, "orbit: position"), as_vector(velocity, "orbit: velocity")
+        R = float(np.linalg.norm(r))
+        h = np.cross(r, v)
+        H = float(np.linalg.norm(h))
+        if not R > 0.0 or not 1e-12 * R * np.linalg.norm(v) < H:
+            raise ModelError(f"orbit: position {r} and velocity {v} are on a line through the centre")
+        towards = np.cross(v, h) / mu - r / R
+        e = float(np.linalg.norm(towards))
+        energy = 0.5 * v @ v - mu / R
+        if abs(energy) < 1e-14 * mu / R:
+            raise ModelError(f"orbit: position {r} and velocity {v} are on a parabola; expected another energy than 0")
+        pole = h / H
+        node = np.array([-pole[1], pole[0], 0.0])
+        flat = np.linalg.norm(node) < SMALL
+        start = np.array([1.0, 0.0, 0.0]) if flat else node / np.linalg.norm(node)
+        along = np.cross(pole, start)
+        perigee = 0.0 if e < SMALL else np.arctan2(towards @ along, towards @ start)
         return cls(
-            -0.5 * mu / energy,
-            eccentricity,
-            math.acos(max(-1.0, min(1.0, float(h[2]) / size))),
-            0.0 if flat else math.atan2(float(n[1]), float(n[0])) % turn,
-            perigee % turn,
-            (place - perigee) % turn,
+            float(-0.5 * mu / energy),
+            0.0 if e < SMALL else e,
+            float(np.arctan2(np.hypot(h[0], h[1]), h[2])),
+            0.0 if flat else float(np.arctan2(node[1], node[0]) % (2.0 * np.pi)),
+            float(perigee % (2.0 * np.pi)),
+            float((np.arctan2(r @ along, r @ start) - perigee) % (2.0 * np.pi)),
         )
 
     def state(self, mu: float) -> tuple[Array, Array]:
-        """Position (3,) [m] and velocity (3,) [m/s] about a centre of parameter mu [m^3/s^2]."""
-        mu = as_positive(mu, "KeplerElements.state: mu", "m^3/s^2")
-        e, f, p = self.eccentricity, self.true_anomaly, self.semi_major_axis * (1.0 - self.eccentricity**2)
-        c, s = math.cos(self.node), math.sin(self.node)
-        n, along = np.array([c, s, 0.0]), np.array([-s, c, 0.0]) * math.cos(self.inclination)
-        along[2] = math.sin(self.inclination)
-        P = math.cos(self.perigee) * n + math.sin(self.perigee) * along
-        Q = -math.sin(self.perigee) * n + math.cos(self.perigee) * along
-        r = p / (1.0 + e * math.cos(f)) * (math.cos(f) * P + math.sin(f) * Q)
-        return r, math.sqrt(mu / p) * (-math.sin(f) * P + (e + math.cos(f)) * Q)
+        """Position and velocity (3,), (3,) [m, m/s]."""
+        p = self.semi_major_axis * (1.0 - self.eccentricity**2)
+        c, s = np.cos(self.anomaly), np.sin(self.anomaly)
+        r = p / (1.0 + self.eccentricity * c) * np.array([c, s, 0.0])
+        v = np.sqrt(mu / p) * np.array([-s, self.eccentricity + c, 0.0])
+        turn = _about(2, self.node) @ _about(0, self.inclination) @ _about(2, self.perigee)
+        return turn @ r, turn @ v
 
-    def period(self, mu: float) -> float:
-        """Time of one turn 2 pi sqrt(a^3/mu) [s]."""
-        return 2.0 * math.pi * math.sqrt(self.semi_major_axis**3 / as_positive(mu, "KeplerElements.period: mu"))
+    def mean_motion(self, mu: float) -> float:
+        """n = sqrt(mu / |a|^3) [rad/s]."""
+        return float(np.sqrt(mu / abs(self.semi_major_axis) ** 3))
 
-    def after(self, time: float, mu: float) -> Self:
-        """Elements some time later [s], or earlier, about a point mass."""
-        t = number_or_nan(time)
-        if not np.isfinite(t):
-            raise ModelError(f"KeplerElements.after: time: expected a number [s], got {time!r}")
-        e, f = self.eccentricity, self.true_anomaly
-        E = 2.0 * math.atan2(math.sqrt(1.0 - e) * math.sin(0.5 * f), math.sqrt(1.0 + e) * math.cos(0.5 * f))
-        E = kepler_equation(E - e * math.sin(E) + 2.0 * math.pi * t / self.period(mu), e)
-        f = 2.0 * math.atan2(math.sqrt(1.0 + e) * math.sin(0.5 * E), math.sqrt(1.0 - e) * math.cos(0.5 * E))
-        return replace(self, true_anomaly=f % (2.0 * math.pi))
+    def mean_anomaly(self) -> float:
+        """M = E - e sin E, or e sinh F - F [rad]."""
+        e, half = self.eccentricity, np.tan(0.5 * self.anomaly)
+        if e < 1.0:
+            E = 2.0 * np.arctan2(
+                np.sqrt(1.0 - e) * np.sin(0.5 * self.anomaly), np.sqrt(1.0 + e) * np.cos(0.5 * self.anomaly)
+            )
+            return float(E - e * np.sin(E))
+        F = 2.0 * np.arctanh(np.sqrt((e - 1.0) / (e + 1.0)) * half)
+        return float(e * np.sinh(F) - F)
+
+    def after(self, time: float, mu: float) -> Orbit:
+        """The orbit some time later [s]: another anomaly."""
+        anomaly = true_anomaly(self.mean_anomaly() + self.mean_motion(mu) * time, self.eccentricity)
+        return Orbit(self.semi_major_axis, self.eccentricity, self.inclination, self.node, self.perigee, anomaly)
+
+    def drift(self, planet: Planet) -> tuple[float, float]:
+        """Mean rates of node and argument of perigee by J2 [rad/s].
+
+            -3/2 n J2 (R/p)^2 cos i,    3/4 n J2 (R/p)^2 (5 cos^2 i - 1)
+
+        Source: Vallado (2013), equations 9-37 and 9-39.
+        """
+        p = self.semi_major_axis * (1.0 - self.eccentricity**2)
+        k = self.mean_motion(planet.mu) * planet.j2 * (planet.radius / p) ** 2
+        c = np.cos(self.inclination)
+        return float(-1.5 * k * c), float(0.75 * k * (5.0 * c * c - 1.0))
 
 
-def j2_rates(elements: KeplerElements, mu: float, j2: float, radius: float) -> tuple[float, float]:
-    """Mean rates of node and perigee [rad/s] by a planet's bulge.
-
-    With n = sqrt(mu/a^3), p = a (1 - e^2) and k = 3/2 n J2 (R/p)^2: node -k cos i, perigee k (2 - 5/2 sin^2 i).
-
-    Args:
-        elements: mean elements.
-        mu: gravitational parameter [m^3/s^2].
-        j2: the harmonic.
-        radius: equatorial radius R [m].
+def true_anomaly(mean_anomaly: float, eccentricity: float) -> float:
+    """Of Kepler's equation [rad], by Newton's method from a start that converges for all e.
 
     Raises:
-        ModelError: a number that is not positive, or J2 that is no number.
+        ModelError: numbers for which it does not converge; no finite ones are known.
 
-    Source: Vallado, Fundamentals of Astrodynamics (2013), eqs. 9.37 and 9.39.
+    Source: Vallado (2013), algorithms 2 and 4.
     """
-    if not np.isfinite(number_or_nan(j2)):
-        raise ModelError(f"j2_rates: j2: expected a number, got {j2!r}")
-    n = 2.0 * math.pi / elements.period(mu)
-    p = elements.semi_major_axis * (1.0 - elements.eccentricity**2)
-    k = 1.5 * n * j2 * (as_positive(radius, "j2_rates: radius", "m") / p) ** 2
-    return -k * math.cos(elements.inclination), k * (2.0 - 2.5 * math.sin(elements.inclination) ** 2)
+    e, M = float(eccentricity), float(mean_anomaly)
+    if e < 1.0:
+        turns = 2.0 * np.pi * np.round(M / (2.0 * np.pi))
+        M -= turns
+        x = M + e * np.sign(M) if e > 0.8 else M + e * np.sin(M)
+        for _ in range(ROUNDS):
+            step = (x - e * np.sin(x) - M) / (1.0 - e * np.cos(x))
+            x -= step
+            if abs(step) < 1e-15 * max(1.0, abs(x)):
+                break
+        else:
+            if abs(x - e * np.sin(x) - M) > 1e-12:
+                raise ModelError(f"Kepler's equation: mean anomaly {M:g}, eccentricity {e:g}: no convergence")
+        half = np.arctan2(np.sqrt(1.0 + e) * np.sin(0.5 * x), np.sqrt(1.0 - e) * np.cos(0.5 * x))
+        return float(2.0 * half)
+    x = np.arcsinh(M / e)
+    for _ in range(ROUNDS):
+        step = (e * np.sinh(x) - x - M) / (e * np.cosh(x) - 1.0)
+        x -= step
+        if abs(step) < 1e-15 * max(1.0, abs(x)):
+            break
+    return float(2.0 * np.arctan(np.sqrt((e + 1.0) / (e - 1.0)) * np.tanh(0.5 * x)))
+
+
+def _about(axis: int, angle: float) -> Any:
+    c, s = np.cos(angle), np.sin(angle)
+    R = np.eye(3)
+    a, b = (axis + 1) % 3, (axis + 2) % 3
+    R[a, a] = R[b, b] = c
+    R[a, b], R[b, a] = -s, s
+    return R

@@ -1,69 +1,65 @@
-"""Where the Sun is, and how much of it is seen beside a planet."""
+"""The sun's direction, the shadows of planets, the Earth's magnetic field."""
 
 from __future__ import annotations
 
-import math
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from kido.environment.checks import Array, ModelError, as_points, as_positive, outside
-from kido.math.transform import number_or_nan
+from kido.environment.planets import ASTRONOMICAL_UNIT, J2000, SUN_RADIUS
+from kido.environment.vectors import dot, length, scaled, vector
 
-ASTRONOMICAL_UNIT = 149597870700.0  # [m]
-SUN_RADIUS = 695700e3  # [m]
+FIELD_RADIUS = 6371200.0  # [m]
+# Degree 1 of IGRF-13 for 2020 [T]: g11, h11, g10, which are the dipole's axis times its strength.
+FIELD = np.array([-1450.9e-9, 4652.5e-9, -29404.8e-9])
 
 
-def sun_position(julian_date: float) -> Array:
-    """The Sun (3,) from the Earth's centre, axes of the mean equator and equinox of date [m].
+def sun_position(julian_date: Any) -> Any:
+    """From the Earth to the sun in equatorial axes of the date (..., 3) [m]: to 0.01 degrees from 1950 to 2050.
 
-    The almanac's short formula, from 1950 to 2050 to 0.01 degrees and 0.0003 astronomical units: the mean longitude
-    and the anomaly of the Sun grow linearly, and two terms of the anomaly make its longitude.
+    Source: The Astronomical Almanac, section C, low-precision formulas.
+    """
+    n = julian_date - J2000
+    anomaly = np.deg2rad(357.528 + 0.9856003 * n)
+    longitude = np.deg2rad(280.460 + 0.9856474 * n + 1.915 * np.sin(anomaly) + 0.020 * np.sin(2.0 * anomaly))
+    tilt = np.deg2rad(23.439 - 4e-7 * n)
+    distance = ASTRONOMICAL_UNIT * (1.00014 - 0.01671 * np.cos(anomaly) - 0.00014 * np.cos(2.0 * anomaly))
+    s = np.sin(longitude)
+    return scaled(vector(np.cos(longitude), s * np.cos(tilt), s * np.sin(tilt)), distance)
+
+
+def sunlight(position: Any, sun: Any, radius: Any) -> Any:
+    """Share of the sun's disk that is seen from a position, past a sphere of a radius at the origin: 0 to 1.
 
     Args:
-        julian_date: Julian date of terrestrial time [days]; 2451545 is noon of 1 January 2000.
+        position: (..., 3) [m].
+        sun: position of the sun's centre (..., 3) [m].
+        radius: of the sphere [m].
 
-    Raises:
-        ModelError: no number.
-
-    Source: The Astronomical Almanac, page C5.
+    Source: O. Montenbruck, E. Gill, Satellite Orbits (2000), section 3.4.2.
     """
-    days = number_or_nan(julian_date) - 2451545.0
-    if not math.isfinite(days):
-        raise ModelError(f"sun_position: julian_date: expected a number, got {julian_date!r}")
-    g = math.radians(357.528 + 0.9856003 * days)
-    longitude = math.radians(280.460 + 0.9856474 * days + 1.915 * math.sin(g) + 0.020 * math.sin(2.0 * g))
-    tilt = math.radians(23.439 - 4.0e-7 * days)
-    distance = ASTRONOMICAL_UNIT * (1.00014 - 0.01671 * math.cos(g) - 0.00014 * math.cos(2.0 * g))
-    s = math.sin(longitude)
-    return distance * np.array([math.cos(longitude), s * math.cos(tilt), s * math.sin(tilt)])
+    away = sun - position
+    r, d = length(position), length(away)
+    a = np.arcsin(np.minimum(SUN_RADIUS / d, 1.0))
+    b = np.arcsin(np.minimum(radius / r, 1.0))
+    c = np.arccos(np.clip(-dot(position, away) / (r * d), -1.0, 1.0))
+    x = np.clip((c * c + a * a - b * b) / (2.0 * np.maximum(c, 1e-300)), -a, a)
+    y2 = np.maximum(a * a - x * x, 0.0)
+    cap = np.clip((c - x) / b, -1.0, 1.0)
+    hidden = a * a * np.arccos(x / a) + b * b * np.arccos(cap) - c * np.sqrt(y2)
+    partial = 1.0 - hidden / (np.pi * a * a)
+    inside = np.where(b >= a, 0.0, 1.0 - (b / a) ** 2)  # one disk before the other
+    return np.where(c >= a + b, 1.0, np.where(c <= np.abs(a - b), inside, partial))
 
 
-def sunlight(position: ArrayLike, sun: ArrayLike, radius: float, sun_radius: float = SUN_RADIUS) -> Array:
-    """Share of the Sun's disk (...) that a planet leaves free: 1 in the light, 0 in its umbra.
+def magnetic_dipole(position: Any) -> Any:
+    """The Earth's magnetic field (..., 3) [T] by its dipole, in axes that turn with the Earth.
 
-    Seen from the position, the disks of both overlap by two segments of circles.
+        B = (a / r)^3 (3 (m . r) r / |r|^2 - m)
 
-    Args:
-        position: (..., 3) from the planet's centre, outside of it [m].
-        sun: (..., 3) from the planet's centre [m].
-        radius: of the planet [m].
-        sun_radius: of the Sun [m].
-
-    Raises:
-        StateError: positions that are not finite; ModelError: a radius that is not positive.
-
-    Source: Montenbruck and Gill, Satellite Orbits (2000), section 3.4.2.
+    Source: International Geomagnetic Reference Field, 13th generation (2020), degree 1.
     """
-    r, d = outside(position, "sunlight: position")
-    away, e = outside(as_points(sun, "sunlight: sun") - r, "sunlight: sun seen from position")
-    a = np.arcsin(np.minimum(as_positive(sun_radius, "sunlight: sun_radius", "m") / e[..., 0], 1.0))
-    b = np.arcsin(np.minimum(as_positive(radius, "sunlight: radius", "m") / d[..., 0], 1.0))
-    cosine = np.sum(-r * away, axis=-1) / (d * e)[..., 0]
-    c = np.arccos(np.clip(cosine, -1.0, 1.0))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        x = (c * c + a * a - b * b) / (2.0 * c)
-        y = np.sqrt(np.maximum(a * a - x * x, 0.0))
-        both = a * a * np.arccos(np.clip(x / a, -1.0, 1.0)) + b * b * np.arccos(np.clip((c - x) / b, -1.0, 1.0)) - c * y
-    hidden = np.where(c <= np.abs(b - a), np.minimum((b / a) ** 2, 1.0), both / (np.pi * a * a))
-    return 1.0 - np.where(c >= a + b, 0.0, hidden)
+    r = length(position)
+    u = scaled(position, 1.0 / r)
+    m = FIELD + 0.0 * u
+    return scaled(scaled(u, 3.0 * dot(m, u)) - m, (FIELD_RADIUS / r) ** 3)
