@@ -4,8 +4,8 @@
 
 Both programs start all samples from the same standing state, step by 1 ms and hold new random joint forces in each
 step. "falling" starts where the robot is put, "on the ground" half a second later. Rates are thousands of steps per
-second, the best of several runs taken in turns; with `--processor` of the processor time of all threads, which other
-programs disturb less, times the number of threads.
+second, the best of several runs taken in turns; with `--processor` per second of processor time, the sum of all
+threads', so that rates are those of a core, and other programs disturb less.
 
 With `--worlds` one robot on the ground for 1 to 4,096 worlds, as a picture: whole rollouts and `Worlds.step`, single
 worlds and lanes.
@@ -113,8 +113,8 @@ class KidoSteps:
         assert not self.worlds.errors
 
 
-def rates(runs: dict[str, Any], repeats: int, processor: bool, threads: int, steps: int) -> dict[str, float]:
-    """Thousands of steps a second, the best of some runs in turns."""
+def rates(runs: dict[str, Any], repeats: int, processor: bool, steps: int) -> dict[str, float]:
+    """Thousands of steps a second, or a second of processor time, the best of some runs in turns."""
     best = dict.fromkeys(runs, np.inf)
     clock = process_time if processor else perf_counter
     for run in runs.values():
@@ -124,7 +124,7 @@ def rates(runs: dict[str, Any], repeats: int, processor: bool, threads: int, ste
             start = clock()
             run()
             best[name] = min(best[name], clock() - start)
-    return {name: 1e-3 * steps / time * (threads if processor else 1) for name, time in best.items()}
+    return {name: 1e-3 * steps / time for name, time in best.items()}
 
 
 def sweep(case: Case, options: argparse.Namespace) -> None:
@@ -145,7 +145,7 @@ def sweep(case: Case, options: argparse.Namespace) -> None:
                 "KIDO, one by one": KidoRollouts(case, False, *size),
                 "MuJoCo, pyramidal": MujocoRollouts(case, "pyramidal", *size),
             }
-            found = rates(runs, 3 if options.quick else 8, options.processor, threads, number * steps)
+            found = rates(runs, 3 if options.quick else 8, options.processor, number * steps)
             for name, rate in found.items():
                 lines.setdefault(name, []).append(rate)
             rows.append([str(number), str(threads), *(f"{rate:.1f}" for rate in found.values())])
@@ -153,9 +153,10 @@ def sweep(case: Case, options: argparse.Namespace) -> None:
         for k, (name, values) in enumerate(lines.items()):
             label = f"{name}, {threads} thread{'s' * (threads > 1)}"
             axes.semilogx(numbers, values, style, marker="o", ms=3, base=2, color=f"C{k}", label=label)
-    axes.set(xlabel="worlds", ylabel="1,000 steps a second", title=f"{case.name} on the ground, random joint forces")
+    unit = "second and core" if options.processor else "second"
+    axes.set(xlabel="worlds", ylabel=f"1,000 steps a {unit}", title=f"{case.name} on the ground, random joint forces")
     axes.set_ylim(0.0, None)
-    axes.legend(fontsize=7)
+    axes.legend(fontsize=7, ncols=2, loc="lower right")
     axes.grid(alpha=0.3)
     figure.tight_layout()
     figure.savefig(Path(__file__).parents[1] / "docs" / "images" / "worlds.png", dpi=110)
@@ -186,10 +187,11 @@ def main(arguments: list[str] | None = None) -> None:
             **{f"MuJoCo {cone}": MujocoRollouts(case, cone, *size) for cone in CONES},
         }
         total = options.samples * options.steps
-        rate = rates(runs, 3 if options.quick else 10, options.processor, threads, total)
+        rate = rates(runs, 3 if options.quick else 10, options.processor, total)
         ratios = (f"{rate['KIDO lanes'] / rate[f'MuJoCo {cone}']:.2f}" for cone in CONES)
         rows.append([case.name, start, str(threads), *(f"{rate[name]:.1f}" for name in runs), *ratios])
-    print(f"{machine()}\n\nTime step {1e3 * TIME_STEP:g} ms, thousands of steps per second\n")
+    of = " of processor time" if options.processor else ""
+    print(f"{machine()}\n\nTime step {1e3 * TIME_STEP:g} ms, thousands of steps per second{of}\n")
     print(table(HEADER, rows))
 
 

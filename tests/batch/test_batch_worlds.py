@@ -116,6 +116,23 @@ def test_properties_do_not_depend_on_company_or_threads(humanoid):
     assert np.array_equal(found.positions[18], one.positions[0])
 
 
+def test_bits_over_a_long_run_in_other_company(humanoid):
+    """They fall and lie within it: 16 worlds in two threads as one rollout, three of them step by step in one."""
+    properties = {"mass": properties_of(humanoid.skeletons[1], 16)["mass"]}
+    commands = commands_of(humanoid, 16, steps=150)
+    pool = RolloutPool(humanoid, skeleton=1, threads=2, lanes=True)
+    found = pool.run(commands=commands, properties=properties, hold=10, every=100)
+    assert not found.errors and (found.steps == 1500).all()
+    chosen = [9, 3, 14]
+    own = {"mass": properties["mass"][chosen]}
+    worlds = Worlds(humanoid, skeleton=1, properties=own, threads=1)
+    for k in range(150):
+        q, u = worlds.step(commands[chosen, k], 10)
+        if k % 10 == 9:
+            assert np.array_equal(q, found.positions[chosen, k // 10])
+            assert np.array_equal(u, found.velocities[chosen, k // 10])
+
+
 def test_gains_and_joint_friction_by_name():
     """A position actuator under gravity holds at q with kp (target - q) = m g l cos q; friction stops a slow wheel."""
     arm = kido.Skeleton("arm")
