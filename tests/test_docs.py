@@ -19,7 +19,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 REFERENCE = sorted((DOCS / "reference").glob("*.md"))
 PACKAGES = ("kido", "kido.batch", "kido.control", "kido.dynamics", "kido.ik", "kido.ik.analytical", "kido.ik.motion",
             "kido.demos", "kido.integrators", "kido.layouts", "kido.math", "kido.models", "kido.operators",
-            "kido.optimization", "kido.recording", "kido.simulation", "kido.systems",
+            "kido.optimization", "kido.recording", "kido.rendering", "kido.simulation", "kido.systems",
             "kido.viewer")  # fmt: skip
 DIRECTIVE = re.compile(r"^\.\. (auto\w+|members):: (\S+)\n((?:   .*\n|\n(?=   ))*)", re.MULTILINE)
 

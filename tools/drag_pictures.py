@@ -14,10 +14,10 @@ import numpy as np
 
 from kido.cli.ik import hierarchy
 from kido.cli.loading import load_model
+from kido.rendering.rotations import matrix_from_wxyz
 from kido.skeleton import Skeleton
 from kido.viewer import Viewer
 from kido.viewer.browser import Page
-from kido.viewer.rotations import matrix_from_wxyz
 
 TARGET = Path(__file__).parents[1] / "docs" / "images" / "ik_drag.png"
 EFFECTOR, PIXELS, PICTURES = "right_hand", 200, 3

@@ -142,6 +142,7 @@ from kido import batch as batch
 from kido import collision as collision
 from kido import control as control
 from kido import demos as demos
+from kido import devices as devices
 from kido import dynamics as dynamics
 from kido import ik as ik
 from kido import integrators as integrators
@@ -154,6 +155,7 @@ from kido import operators as operators
 from kido import optimization as optimization
 from kido import quantities as quantities
 from kido import recording as recording
+from kido import rendering as rendering
 from kido import simulation as simulation
 from kido import solvers as solvers
 from kido import systems as systems

@@ -23,7 +23,7 @@ def number(demo: Demo, label: str) -> float:
 def test_every_demo_has_a_name_a_program_and_a_description():
     assert {
         *("atlas_puppet", "biped_stand", "box_stacking", "boxes", "chain", "collisions", "dominoes", "human_puppet"),
-        *("ik", "joint_constraints", "multi_pendulum"),
+        *("ik", "joint_constraints", "motion_analysis", "multi_pendulum"),
     } <= set(demos.names())
     for name in demos.names():
         first = demos.description(name).partition("\n")[0]
@@ -447,3 +447,40 @@ def test_without_other_robots_the_humanoid_is_the_puppet(monkeypatch, tmp_path):
     assert demo.model.name == "humanoid"
     assert demo.read()["targets reached"].startswith("4 of 4")
     assert number(demo, "centre of mass inside") > 20.0 - 1e-3
+
+
+# Motion analysis --------------------------------------------------------------------------------------------------
+
+
+def test_a_hop_and_its_analysis(monkeypatch, tmp_path):
+    from kido.demos import motion_analysis
+
+    monkeypatch.setattr(motion_analysis, "FILE", tmp_path / "a.csv")
+    demo = demos.load("motion_analysis")
+    demo.run(0.2)
+    # Standing: the ground carries the weight, and both feet are on it.
+    assert number(demo, "ground carries") == pytest.approx(75 * G, rel=1e-3)
+    assert demo.read()["on the ground"] == "left_foot, right_foot"
+    demo.run(1.2 + 0.1)  # about the top of the flight
+    assert demo.read()["on the ground"] == "nothing"
+    demo.press("W")
+    lines = (tmp_path / "a.csv").read_text().splitlines()
+    assert lines[0].startswith("times,positions/root_rx") and demo.read()["written"] == str(tmp_path / "a.csv")
+
+    human = kido.load("humanoid")
+    found = kido.motions.analyze(motion_analysis.hop(human))
+    assert len(lines) == 1 + len(found.times)
+    flight = ~found.touching.any(axis=1)
+    assert [phase.body for phase in found.phases] == ["left_foot", "right_foot"] * 2
+    # The centre of mass falls freely: the outside does nothing, and no joint of a body can change that.
+    assert np.abs(found.ground_reaction[flight, 3:]).max() < 0.02 * 75 * G
+    impulse = np.trapezoid(found.ground_reaction[:, 5] - 75 * G, found.times)
+    assert abs(impulse) < 0.01 * 75 * G * found.times[-1]  # it begins and ends at rest
+
+
+def test_motions_of_ones_own_are_analysed():
+    q = 0.2 * np.sin(np.arange(40)[:, None] / 10 + np.arange(7))
+    motion = kido.Motion([f"my_{dof.name}" for dof in kido.load("arm7").dofs], q, 60)
+    demo = demos.load("motion_analysis", kido.load("arm7"), motion=motion)
+    demo.run(0.2)
+    assert "N m" in demo.read()["largest torque"] and demo.read()["on the ground"] == "nothing"

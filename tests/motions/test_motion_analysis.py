@@ -26,17 +26,17 @@ def rate(t, values):
     return make_interp_spline(t, values, k=5)(t, nu=1)
 
 
-def pendulum(shape=None) -> kido.Skeleton:
+def pendulum() -> kido.Skeleton:
     skeleton = kido.Skeleton("pendulum")
     inertia = kido.Inertia.from_diagonal(2.0, (0.1, 0.2, 0.15), com=(0, 0, -0.5))
     skeleton.add_body("bob", kido.RevoluteJoint("pin", axis=(0, 1, 0)), inertia=inertia)
     return skeleton
 
 
-def box(name="box", size=(0.2, 0.3, 0.4)) -> kido.Skeleton:
+def box(name="box", mass=3.0) -> kido.Skeleton:
     skeleton = kido.Skeleton(name)
-    shape = kido.Box(size)
-    body = skeleton.add_body("box", kido.FreeJoint("root"), inertia=kido.Inertia.from_shape(shape, mass=3.0))
+    shape = kido.Box((0.2, 0.3, 0.4))
+    body = skeleton.add_body("box", kido.FreeJoint("root"), inertia=kido.Inertia.from_shape(shape, mass=mass))
     body.add_shape(shape)
     return skeleton
 
@@ -283,6 +283,14 @@ def test_what_is_not_recorded_is_left_unexplained(tmp_path):
     assert_allclose(found.residual[:, 3:], np.tile([0, 7, 0], (50, 1)), atol=1e-8)
 
 
+def test_a_recording_of_a_motion_is_one_again(tmp_path):
+    motion = wandering(kido.load("humanoid"), 100, 0.2)
+    motion.record(tmp_path / "a.h5")
+    again, found = analyze(kido.Recording.open(tmp_path / "a.h5"), cutoff=20.0), analyze(motion, cutoff=20.0)
+    assert again.cop is None and len(again.times) == len(motion.times)
+    assert_allclose(again.forces, found.forces, atol=1e-6 * np.abs(found.forces).max())
+
+
 def test_two_bodies_that_touch_each_other(tmp_path):
     """What a box on another one feels is no contact with the ground."""
     world = kido.World()
@@ -295,6 +303,29 @@ def test_two_bodies_that_touch_each_other(tmp_path):
     assert np.abs(upper.contact_wrench).max() == 0.0 and not upper.phases
     for found in (lower, upper):
         assert np.abs(found.residual[-1]).max() < 1e-6 and np.abs(found.forces[-1]).max() < 1e-6
+
+
+def test_a_skeleton_that_joins_later_and_frames_that_are_left_out(tmp_path):
+    world = kido.World()
+    world.add_ground()
+    world.add_skeleton(box("first")).positions = [0, 0, 0, 0, 0, 0.2]
+    with kido.Recorder(world, tmp_path / "a.h5"):
+        world.step(50)
+        world.add_skeleton(box("second", 5.0)).positions = [0, 0, 0, 1, 0, 0.2]
+        world.step(50)
+    with kido.Recording.open(tmp_path / "a.h5") as recording:
+        first, second = (analyze(recording, skeleton=name) for name in ("first", "second"))
+        with pytest.raises(StateError, match=r"name is None; expected one of.*first, second"):
+            analyze(recording)
+    assert first.times[-1] == second.times[-1] == pytest.approx(0.0995)
+    assert first.times[0] < 0.001 and second.times[0] > 0.05
+    for found, mass in ((first, 3), (second, 5)):
+        assert found.contact_wrench[-1, 5] == pytest.approx(mass * G, rel=1e-6)
+        assert np.abs(found.residual[-1]).max() < 1e-6
+    with kido.Recorder(world, tmp_path / "b.h5", every=10):
+        world.step(100)
+    sparse = analyze(kido.Recording.open(tmp_path / "b.h5"), skeleton="first")
+    assert len(sparse.times) == 10 and np.abs(sparse.residual).max() < 1e-6  # at rest all steps are alike
 
 
 def test_given_wrenches_carry_a_pose():
@@ -462,6 +493,13 @@ def test_a_figure(hop, tmp_path):
         hop.plot(tmp_path / "a.nothing")
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_figure_of_a_single_body():
+    pytest.importorskip("matplotlib", reason="the extra 'plot' is not installed")
+    figure = analyze(Motion(None, np.zeros((5, 6)), 10, skeleton=box())).plot()
+    assert [ax.get_legend() is None for ax in figure.axes] == [False] * 4 + [True, True, False, True]
+
+
 def test_without_matplotlib(hop, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(kido.MissingExtraError, match=r"pip install 'kido\[plot\]'"):
@@ -470,7 +508,9 @@ def test_without_matplotlib(hop, monkeypatch):
 
 def test_what_it_says_of_itself(hop):
     assert repr(hop) == f"Analysis(31 frames of 'humanoid', {len(hop.phases)} contact phases)"
-    assert all(name in type(hop).__doc__ for name in hop.series)
+    assert all(
+        f"\n        {name}: {s.text} [{s.unit or 'no unit'}]." in type(hop).__doc__ for name, s in hop.series.items()
+    )
     with pytest.raises(KidoError):
         hop.forces[0] = 1.0
     with pytest.raises(KidoError, match="forces"):

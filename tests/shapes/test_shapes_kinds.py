@@ -272,7 +272,7 @@ def test_a_missing_extra_is_named(monkeypatch):
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_the_viewer_draws_what_the_shape_is(name):
-    from kido.viewer.geometry import geometry, shape_parts
+    from kido.rendering.geometry import geometry, shape_parts
 
     shape = SHAPES[name]
     corners = []

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import kido
+from kido.rendering.rotations import wxyz_from_matrix
 from kido.viewer import Viewer, ViewerError
-from kido.viewer.rotations import wxyz_from_matrix
 from trees import at
 from viewer_models import arm, boxes
 

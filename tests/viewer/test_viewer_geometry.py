@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kido
-from kido.viewer.geometry import extents, geometry, shape_parts, split_creases
+from kido.rendering.geometry import extents, geometry, shape_parts, split_creases
 
 
 def pieces(shape: object) -> tuple[np.ndarray, np.ndarray]:

@@ -19,8 +19,8 @@ import numpy as np
 import pytest
 
 import kido
+from kido.rendering.rotations import matrix_from_wxyz
 from kido.viewer import CameraPose, Viewer, ViewerError
-from kido.viewer.rotations import matrix_from_wxyz
 from programs import PATIENCE, wait_until
 from viewer_models import arm, box, boxes
 

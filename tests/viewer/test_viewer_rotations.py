@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from kido.viewer.camera import basis, fit
-from kido.viewer.rotations import (
+from kido.rendering.rotations import (
     look_at_matrix,
     matrix_from_wxyz,
     multiply,
@@ -15,6 +14,7 @@ from kido.viewer.rotations import (
     wxyz_along_z,
     wxyz_from_matrix,
 )
+from kido.viewer.camera import basis, fit
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from viewer_models import arm, box, boxes
 
 viser = pytest.importorskip("viser", reason="the extra 'viewer' is not installed")
 
+from kido.rendering.model import model_poses, up_axis  # noqa: E402
+from kido.rendering.rotations import matrix_from_wxyz  # noqa: E402
 from kido.viewer.forces import arrow_vectors  # noqa: E402
-from kido.viewer.model import model_poses, up_axis  # noqa: E402
-from kido.viewer.rotations import matrix_from_wxyz  # noqa: E402
 from kido.viewer.scene import SceneView, nice_cell  # noqa: E402
 from kido.viewer.server import start_server, stop_server  # noqa: E402
 

@@ -14,9 +14,9 @@ from kido.cli import main
 from kido.cli.ik import hierarchy, limb_ends
 from kido.ik import CompositeIK, InverseKinematics, PositionError
 from kido.models import path
+from kido.rendering.rotations import matrix_from_wxyz, wxyz_from_matrix
 from kido.viewer import Viewer, ViewerError
 from kido.viewer.browser import PROGRAMS, Page
-from kido.viewer.rotations import matrix_from_wxyz, wxyz_from_matrix
 from programs import wait_until
 from viewer_models import arm, boxes
 

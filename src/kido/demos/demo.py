@@ -231,7 +231,7 @@ class Demo(FixedAttributes):
         Raises:
             StateError: a duration that is not a finite number of at least 0.
         """
-        from kido.viewer.model import body_labels, model_poses
+        from kido.rendering.model import body_labels, model_poses
         from kido.viewer.trajectory import Trajectory, TrajectorySampler
 
         duration = self.duration if duration is None else duration

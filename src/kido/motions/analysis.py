@@ -20,7 +20,7 @@ from kido.motions.analysis_files import write
 from kido.motions.analysis_plot import draw
 from kido.motions.motion import Motion
 from kido.motions.splines import spline_through
-from kido.motions.steps import read_steps
+from kido.motions.steps import read_steps, simulated
 from kido.motions.touching import ContactPhase, lowest_points, phases_of, shapes_of, touching
 from kido.motions.whole_body import floating, joint_forces_of, moved_to, pressure_point, whole_body
 from kido.recording import Recording
@@ -30,7 +30,7 @@ __all__ = ["Analysis", "Series", "analyze"]
 
 Array = NDArray[np.float64]
 LEAST_FRAMES = 3
-LEAST_FORCE = 0.01  # share of the weight below which the ground carries nothing
+LEAST_FORCE = 0.02  # share of the weight below which the ground carries nothing
 XYZ = ("x", "y", "z")
 WRENCH = ("mx", "my", "mz", "fx", "fy", "fz")
 
@@ -143,8 +143,9 @@ class Analysis:
         return draw(self, path)
 
 
-Analysis.__doc__ = f"{Analysis.__doc__}" + "".join(
-    f"        {f.name}: {f.metadata['text']} [{f.metadata['unit']}].\n" for f in fields(Analysis) if f.metadata
+_about = ((f.name, f.metadata["text"], f.metadata["unit"] or "no unit") for f in fields(Analysis) if f.metadata)
+Analysis.__doc__ = f"{Analysis.__doc__}".rstrip() + "".join(
+    f"\n        {name}: {text} [{unit}]." for name, text, unit in _about
 )
 
 
@@ -165,13 +166,14 @@ def analyze(
     Of a `Motion`, velocities and accelerations are those of its smoothing splines (`Motion.derivatives`). Of a
     `Recording`, frames are the middles of the recorded steps, velocities the means over them and accelerations the
     differences, which is what forces of worlds act on; contacts and external forces are the recorded ones, but for
-    `World.push`, which no frame has. Of steps that `every` left out, the forces of the last stand for all.
+    `World.push`, which no frame has. Of steps that `every` left out, the forces of the last stand for all. A skeleton
+    that was not simulated (`Motion.record`) is taken as a `Motion`.
 
     Joint forces are tau = M udot + C(q, u) u + g(q) - sum J^T W over known wrenches W: what motors, springs, dampers,
-    friction and limits do together. Up is against gravity. What the outside does follows from d'Alembert's principle;
-    the zero-moment point is p = o + n x M_o / (n . F) of that, and the centre of pressure of known contact wrenches. On
-    one plane they are the same if the motion fits the contacts (Sardain and Bessonnet, IEEE Transactions on Systems,
-    Man, and Cybernetics A 34, 2004).
+    friction and limits do together; closed loops count as cut. Up is against gravity. What the outside does follows
+    from d'Alembert's principle; the zero-moment point is p = o + n x M_o / (n . F) of that, and the centre of pressure
+    of known contact wrenches. On one plane they are the same if the motion fits the contacts (Sardain and Bessonnet,
+    IEEE Transactions on Systems, Man, and Cybernetics A 34, 2004).
 
     Args:
         motion: with a skeleton; or a recording.
@@ -182,7 +184,7 @@ def analyze(
         bodies: that may touch the ground; None for all with colliding shapes, or none if the skeleton is fixed to the
             world and no ground is known.
         height, speed: clearance [m] and speed [m/s] of its lowest point below which a body touches the ground; it
-            does until it is twice as high or fast. Where contacts are known, it does while it carries a hundredth of
+            does until it is twice as high or fast. Where contacts are known, it does while it carries a fiftieth of
             the weight.
 
     Raises:
@@ -201,6 +203,8 @@ def analyze(
     if ground is not None and not np.isfinite(number_or_nan(ground)):
         raise StateError(f"analyze: ground is {ground!r}; expected a height [m]")
     plane = None
+    if isinstance(motion, Recording) and not simulated(motion, skeleton):
+        motion = Motion.from_recording(motion, skeleton)
     if isinstance(motion, Recording):
         if wrenches is not None:
             raise StateError("analyze: wrenches: a recording has its own contacts")

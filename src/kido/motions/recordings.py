@@ -31,7 +31,7 @@ def write_series(
     twin.mobile = False  # steps count the time, and move nothing
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", KidoWarning)  # of limits and long steps, which a motion may have
-        world = World(twin.name, time_step=time_step, gravity=(0.0, 0.0, 0.0))
+        world = World(twin.name, time_step=time_step, gravity=skeleton.gravity)
         world.add_skeleton(twin)
         twin.positions, twin.velocities = positions[0], velocities[0]
         with Recorder(world, path, overwrite=overwrite):

@@ -15,7 +15,7 @@ from kido.shapes import Plane
 from kido.simulation import World
 from kido.skeleton import Skeleton
 
-__all__ = ["Steps", "read_steps"]
+__all__ = ["Steps", "read_steps", "simulated"]
 
 Array = NDArray[np.float64]
 
@@ -79,6 +79,12 @@ def read_steps(recording: Recording, name: str | None) -> Steps:
     times = 0.5 * (recording.times[k] + recording.times[k + 1])
     udot = (after - before) / dt[:, None]
     return Steps(skeleton, times, q, 0.5 * (before + after), udot, ground, others, _plane(world, still))
+
+
+def simulated(recording: Recording, name: str | None) -> bool:
+    """Whether forces moved a skeleton, and not those who recorded it; raises as `series_of` does."""
+    skeleton = recording.display_world().skeleton(series_of(recording, name).name)
+    return bool(skeleton.mobile and not skeleton.kinematic)
 
 
 def _rows(

@@ -10,11 +10,11 @@ they need not be touched in many steps to come.
 
 What that does not solve, and other islands of at most `newton_rows` rows, is swept until its tolerances or for
 `first_sweeps` sweeps, and goes to the proximal Newton method. Others are swept in row velocities
-(`kido.solvers.row_space`), for FEW_SWEEPS sweeps, and some of Newton's steps in row space (`kido.solvers.newton`) come
-first: they are cheap where rows are few. Then, or without them, an island of at most `small_rows` rows is swept until
-`tolerance` or for `sweeps` sweeps in all. What it has then is enough within `acceptance` times the tolerances;
-otherwise ADMM goes on from there, and the impulses with the smaller certified residual stay. A larger island is swept
-until `tolerance_large` or for `sweeps_large` sweeps, and its residual tells how good it is.
+(`kido.solvers.row_space`), for FEW_SWEEPS sweeps, and some of Newton's steps in row space (`kido.solvers.newton`) take
+turns with them: they are cheap where rows are few. Then, or without them, an island of at most `small_rows` rows is
+swept until `tolerance` or for `sweeps` sweeps in all. What it has then is enough within `acceptance` times the
+tolerances; otherwise ADMM goes on from there, and the impulses with the smaller certified residual stay. A larger
+island is swept until `tolerance_large` or for `sweeps_large` sweeps, and its residual tells how good it is.
 
 **A chosen solver** leaves the solution in the impulses and u, says in `island_ended` how it ended and returns its
 iterations. Whatever it says, `measure_island` measures what it left on the exact cone; numbers that are not finite, and
@@ -60,7 +60,8 @@ from kido.solvers.row_space import has_room
 from kido.solvers.rows import apply_impulses, clear_island, complete, fastest_approach, num_segments, segment
 
 HOPELESS = 1e200  # beside what is asked: not a number, or as good as none
-FEW_ROWS, FEW_SWEEPS, FEW_STEPS = 36, 12, 6  # Newton's method in row space: of more rows a step costs too many sweeps
+# Newton's method in row space: of more rows a step costs too many sweeps.
+FEW_ROWS, FEW_SWEEPS, FEW_STEPS, FEW_ROUNDS = 36, 12, 6, 5
 # Newton's method on the exact laws, and sweeps where it stagnates; largest island in rows, and rows from which on
 # sweeps come first, but for islands of one robot.
 TREE_STEPS, LAW_STEPS, LAW_SWEEPS, LAW_ROUNDS, LAW_ROWS, HEAP_ROWS = 30, 25, 8, 5, 600, 400
@@ -148,8 +149,15 @@ def sweep_and_factor(c, island, rows, cap):
     swept = c.sweeper(c, island, min(cap, first))
     cap -= swept
     done += swept
-    if few and swept > 0 and not merit(c, island) <= 1.0:
+    for _ in range(FEW_ROUNDS if few and swept > 0 else 0):
+        if merit(c, island) <= 1.0:
+            break
         done += newton_in_rows(c, island, FEW_STEPS)
+        if merit(c, island) <= 1.0:
+            break
+        swept = c.sweeper(c, island, min(cap, FEW_SWEEPS))
+        cap -= swept
+        done += swept
     if not merit(c, island) <= 1.0:
         steps = c.body_newton(c, island, steps)
         done += steps
@@ -176,7 +184,7 @@ def solve_island(c, island, skip, tried):
             complete(c, island)
             steps, cap = sweep_and_factor(c, island, rows, cap)
             done += steps
-    if not measured or not merit(c, island) <= enough:
+    if not measured or not merit(c, island) <= (1.0 if rows <= FEW_ROWS else enough):
         complete(c, island)
         done += c.sweeper(c, island, 0 if skip else cap)
     status = CONVERGED

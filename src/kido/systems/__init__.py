@@ -1,21 +1,35 @@
 """Systems: devices, environment and control as models that are connected by signals."""
 
 from kido.systems.assembly import Assembly, Connection
+from kido.systems.checkpoint import Checkpoint
 from kido.systems.clock import Rate, as_rate
 from kido.systems.declarations import Crossing, Declared, Input, Noise, Output, Parameter, State
+from kido.systems.dispersion import Dispersion
+from kido.systems.files import load_assembly
+from kido.systems.inspection import Cost, Entry
+from kido.systems.log import Log, LogData, read_log
 from kido.systems.model import Model, Port, PythonModel
 from kido.systems.schema import MODEL
 from kido.systems.system import System
 from kido.systems.tracing import feedthrough
 from kido.systems.units import Unit, as_unit
+from kido.systems.world_ports import BodyPort, JointPort, WorldPort
 
 __all__ = [
     "MODEL",
     "Assembly",
+    "BodyPort",
+    "Checkpoint",
     "Connection",
+    "Cost",
     "Crossing",
     "Declared",
+    "Dispersion",
+    "Entry",
     "Input",
+    "JointPort",
+    "Log",
+    "LogData",
     "Model",
     "Noise",
     "Output",
@@ -26,7 +40,10 @@ __all__ = [
     "State",
     "System",
     "Unit",
+    "WorldPort",
     "as_rate",
     "as_unit",
     "feedthrough",
+    "load_assembly",
+    "read_log",
 ]

@@ -14,7 +14,7 @@ from kido.integrators.integrator import CompiledIntegrator
 from kido.integrators.schema import MOTION
 from kido.systems import machine
 from kido.systems import schema as kinds
-from kido.systems.declarations import Output
+from kido.systems.declarations import Input, Noise, Output, Parameter, State
 from kido.systems.linking import CONSTANT, HOLDING, Linked, direction_of
 from kido.systems.operations import Blocks, Operation, needed
 from kido.systems.schema import CODE, RECORDING, SYSTEM
@@ -31,7 +31,6 @@ class Engine:
         integrator: of continuous states.
         step: largest step of integration [s].
         recordings: what is written down: rate, signals' values, rows.
-        commands: values that a world is given at each of its steps.
     """
 
     def __init__(
@@ -40,18 +39,25 @@ class Engine:
         integrator: CompiledIntegrator,
         step: float,
         recordings: Sequence[tuple[Any, list[int], int]] = (),
-        commands: Sequence[int] = (),
     ):
         self.linked = linked
+        commands = [
+            slot
+            for m in linked.models
+            if m.is_boundary
+            for name in m.of_kind(Input)
+            for slot in linked.slots[m.path, name]
+        ]
         self.recordings: list[tuple[int, RECORDING]] = []
         for rate, slots, rows in recordings:
-            made = RECORDING(signals=len(slots), rows=rows)
+            made = RECORDING(signals=len(slots), room=rows)
             made.slot[:] = slots
             self.recordings.append((linked.rate_number(rate), made))
         if len(linked.rates) > MOST_RATES:
             raise ModelError(f"a system has at most {MOST_RATES} different rates, got {len(linked.rates)}")
         self.value: np.ndarray = np.array(linked.initial)
         self.structs = linked.models_structs(self.value)
+        self._integrator = integrator
         self.motion = _motion(integrator, linked.num_states, step)
         n, rates = len(linked.crossings), len(linked.rates)
         checked = sorted(set(linked.held))
@@ -76,6 +82,7 @@ class Engine:
         self._ticks: dict[int, tuple[int, int]] = {}
         self._programs: list[tuple[int, int]] = []
         self._visible = self._found_visible()
+        self._asking = sorted({linked.rate_number(c.model.clock) for c in linked.calls if c.model.clock is not None})
         self._write_programs(commands)
         for mask in _masks(linked):
             self._add_tick(mask)
@@ -176,6 +183,10 @@ class Engine:
         code.unknown[:], code.residual[:] = b.unknowns, b.residuals
         self.system.code = code
 
+    def owners(self, block: int) -> list[str]:
+        """Paths of the models whose operations are in a block."""
+        return self._blocks.owners[block]
+
     # Running -----------------------------------------------------------------------------------------------
 
     def refresh(self) -> None:
@@ -201,24 +212,31 @@ class Engine:
         self._go_on(machine.tick_now, flush)
 
     def _go_on(self, call: Any, flush: Any) -> None:
-        s = self.system
-        call = getattr(call, "call", call)
+        s, value, address = self.system, self.value, self.system.address
+        call, calls = getattr(call, "call", call), [c.run for c in self.linked.calls]
+        s.budget = BUDGET
         while True:
-            s.budget = BUDGET
-            status = call(s.address)
-            if status == kinds.ASKS_PYTHON:
-                code = s.code
-                while s.at < s.end and code.block[s.at, 0] == kinds.PYTHON:
-                    self.linked.calls[code.block.item(s.at, 1)].run(self.value)
-                    s.at += 1
+            status = call(address)
+            if status >= kinds.ASKS_PYTHON:
+                calls[status - kinds.ASKS_PYTHON](value)
             elif status == kinds.UNKNOWN_TICK:
                 self._add_tick(s.due)
                 self._write_code()
             elif status == kinds.LOG_FULL:
                 flush()
-            elif status != kinds.PAUSED:
+            elif status == kinds.PAUSED:
+                s.budget = BUDGET
+            else:
                 self.check(status)
                 return
+
+    def next_python(self) -> int:
+        """The next time [ns] at which Python is wanted: for one of its models, or for a recording that will be full."""
+        s, rates = self.system, self._asking
+        times = [int(s.next[k]) for k in rates]
+        for k, r in self.recordings:
+            times.append(int(s.next[k] + s.whole[k] * (len(r.times) - 1 - r.count)))
+        return min(times, default=1 << 62)
 
     def abandon_tick(self) -> None:
         """A tick failed within: it is not gone on with."""
@@ -293,20 +311,73 @@ class Engine:
 
     # State -------------------------------------------------------------------------------------------------
 
+    def remembered(self) -> dict[str, list[int]]:
+        """Values that follow from nothing else: states, what is held, and where searches begin."""
+        linked = self.linked
+        found = {
+            f"{m.path}.{name}": linked.slots[m.path, name]
+            for m in linked.models
+            for name, d in m.declared.items()
+            if isinstance(d, State | Noise) or (isinstance(d, Output) and (m.clock is not None or m.is_boundary))
+        }
+        found |= {f"{target} (delayed)": slots for target, slots in linked.delays.items()}
+        for slot, _ in linked.unknowns:
+            found[f"unknown {slot}"] = [slot]
+        return found
+
+    def begin(self) -> None:
+        """Back to initial values, at time 0; parameters stay."""
+        linked, s = self.linked, self.system
+        parameters = {slot for m in linked.models for n in m.of_kind(Parameter) for slot in linked.slots[m.path, n]}
+        own = [slot for slot in range(len(linked.initial)) if slot not in parameters]
+        self.value[own] = np.array(linked.initial)[own]
+        s.parts = s.part = s.steps = s.located = s.pending = s.failure = 0
+        configure(self.motion, self._integrator)
+        self.set_clock(0, 0.0, 0)
+        self.refresh()
+
+    def set_clock(self, now: int, elapsed: float, ticked: int) -> None:
+        """Set the time, and when each rate is due next; `ticked`: what is due now has been done."""
+        s = self.system
+        s.now, s.elapsed, s.ticked = now, elapsed, ticked
+        done = bool(ticked) or elapsed > 0.0
+        for k, rate in enumerate(self.linked.rates):
+            number = now * rate.denominator // rate.numerator
+            while rate.tick(number) < now or (done and rate.tick(number) == now):
+                number += 1
+            s.ticks[k], s.next[k] = number, rate.tick(number)
+            s.carry[k] = number * rate.numerator % rate.denominator
+        self.value[kinds.TIME] = self.time
+
     def topology(self) -> str:
-        """Hash of all that a checkpoint must agree with: ports, equations, rates."""
-        b = self._blocks
-        calls = [(c.model.path, c.method) for c in self.linked.calls]
-        rows = [row if row[0] not in (kinds.CALL, kinds.RECORD) else (row[0], 0, 0, row[3]) for row in b.blocks]
-        whole = (sorted(self.linked.slots.items()), b.rows, rows, calls, self.linked.rates, self._ticks)
+        """Hash of all that a checkpoint must agree with: ports, equations, rates; not of logs."""
+        linked = self.linked
+        ops = [*linked.always.items(), *((slot, op) for slot, (op, _) in linked.at_ticks.items())]
+        whole = (
+            sorted(linked.slots.items()),
+            sorted((slot, op.kind, op.outs, op.reads, op.kind != kinds.CALL and op.row) for slot, op in ops),
+            sorted((slot, rate) for slot, (_, rate) in linked.at_ticks.items()),
+            sorted(linked.commits.items()),
+            [(slot, pairs) for _, _, slot, pairs in linked.crossings],
+            [(c.model.path, c.method, type(c.model).__qualname__) for c in linked.calls],
+            [str(rate) for rate in linked.rates[: linked.num_rates]],
+            linked.size,
+        )
         return hashlib.blake2b(repr(whole).encode(), digest_size=16).hexdigest()
 
 
 def _motion(integrator: CompiledIntegrator, states: int, step: float) -> MOTION:
     motion = MOTION(bodies=0, dofs=states, outputs=0)
     motion.max_step = integrator.max_step if integrator.adaptive else step
-    integrator.configure(motion)
+    configure(motion, integrator)
     return motion
+
+
+def configure(motion: MOTION, integrator: CompiledIntegrator) -> None:
+    """A method of integration, as at the start."""
+    largest, motion.retries = motion.max_step, 0
+    integrator.configure(motion)
+    motion.max_step = largest
 
 
 def _masks(linked: Linked) -> list[int]:

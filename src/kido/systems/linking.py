@@ -66,6 +66,7 @@ class Linked:
             self._equations(m, traced[m], seed)
         self._connect()
         self._settle()
+        self.size, self.num_rates = len(self.initial), len(self.rates)  # what logs add is behind these
 
     # Values ------------------------------------------------------------------------------------------------
 

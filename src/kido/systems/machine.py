@@ -52,6 +52,7 @@ from kido.systems.schema import (
     SUBTRACT,
     SUBTRACT_PRODUCT,
     SYSTEM,
+    TICKING,
     TIME,
     TOO_MANY,
     TOO_SMALL,
@@ -240,28 +241,31 @@ def run_program(s, program):
 
 @kernel
 def begin_tick(s):
-    """Find what is due now. Returns 1: something; 0: nothing; UNKNOWN_TICK: there is no program for it."""
+    """Find what is due now. Returns TICKING; DONE: nothing is; UNKNOWN_TICK: there is no program for it."""
     s.due = 0
     for r in range(s.next.shape[0]):
         if s.next[r] == s.now:
             s.due |= 1 << r
     if s.due == 0:
-        return 0
+        return DONE
     for k in range(s.code.mask.shape[0]):
         if s.code.mask[k] == s.due:
             s.at, s.end = s.code.tick[k, 0], s.code.tick[k, 1]
             s.pending = 1
-            return 1
+            return TICKING
     return UNKNOWN_TICK
 
 
 @kernel
 def go_on_tick(s):
-    """Work on the tick that is under way. Returns DONE, ASKS_PYTHON, LOG_FULL, NOT_SOLVED or NOT_FINITE."""
+    """Work on the tick that is under way. Returns DONE, ASKS_PYTHON + a call, LOG_FULL, NOT_SOLVED or NOT_FINITE."""
     s.at = run_blocks(s, s.at, s.end)
     if s.at < s.end:
         kind = s.code.block[s.at, 0]
-        return ASKS_PYTHON if kind == PYTHON else (LOG_FULL if kind == RECORD else NOT_SOLVED)
+        if kind == PYTHON:
+            s.at += 1  # where it goes on once Python has done it
+            return ASKS_PYTHON + s.code.block[s.at - 1, 1]
+        return LOG_FULL if kind == RECORD else NOT_SOLVED
     s.pending, s.ticked = 0, 1
     for r in range(s.next.shape[0]):
         if (s.due >> r) & 1 != 0:
@@ -473,7 +477,7 @@ def advance(system):
             status = begin_tick(s)
             if status == UNKNOWN_TICK:
                 return status
-            if status == 1:
+            if status == TICKING:
                 continue
             s.ticked = 1
         if s.now >= s.stop and s.elapsed == 0.0:
@@ -501,3 +505,12 @@ def tick_now(system):
 def run_one(system, program):
     """A program, from Python. Returns DONE or NOT_SOLVED."""
     return run_program(view(SYSTEM, system), program)
+
+
+@entry("i8(i8,i8,i8,i8)")
+def run_often(system, first, last, times):
+    """Blocks that ask nobody, over and over. Returns DONE."""
+    s = view(SYSTEM, system)
+    for _ in range(times):
+        run_plain(s, s.value, s.code, first, last)
+    return DONE

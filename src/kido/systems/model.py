@@ -264,6 +264,12 @@ class Model(FixedAttributes):
         if system is not None:
             system.parameters_changed(self)
 
+    def take_parameters(self, values: Mapping[str, Array]) -> None:
+        """Parameters that its system has been given, flat."""
+        self._parameters.update(
+            {name: array.reshape(self._declared[name].shape).copy() for name, array in values.items()}
+        )
+
     def initial_value(self, name: str) -> Array:
         """Of a state, at the start."""
         return self._initial[name]

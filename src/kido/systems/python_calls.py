@@ -38,6 +38,8 @@ class PythonCall:
         self._expected = {
             name: d for name, d in declared.items() if d.kind == ("output" if self.method == "outputs" else "state")
         }
+        to = self._to
+        self._quick = [] if any(declared[name].shape for name in to) else [(name, to[name][0]) for name in to]
         self._inside: dict[str, Any] = {}
         self._call = getattr(self.model, self.method)
         self.parameters_changed()
@@ -67,7 +69,20 @@ class PythonCall:
             found = self._call()
         finally:
             own["inside"] = None
-        to, where = self._to, self.method
+        quick = self._quick
+        if quick and type(found) is dict and len(found) == len(quick):  # a call takes two microseconds in all
+            for name, slot in quick:
+                result = found.get(name)
+                if type(result) is not float or result - result != 0.0:
+                    break
+                value[slot] = result
+            else:
+                return
+        self._write(found, value)
+
+    def _write(self, found: Any, value: Any) -> None:
+        """What the method returned, checked."""
+        to, where, model = self._to, self.method, self.model
         if type(found) is not dict or not found.keys() <= self._expected.keys():
             found = model.checked_results(found, self._expected, where)
         written = 0

@@ -17,8 +17,8 @@ CONSTANTS, HELD, DERIVE, SIGNALS, CROSSINGS, COMMANDS, FIRST_CROSSING = range(7)
 # Values of every system.
 TIME = 0
 
-# What `advance` returns.
-DONE, ASKS_PYTHON, UNKNOWN_TICK, LOG_FULL, PAUSED = range(5)
+# What `advance` returns; from ASKS_PYTHON on, the number of the call that Python is to do besides.
+DONE, TICKING, UNKNOWN_TICK, LOG_FULL, PAUSED, ASKS_PYTHON = range(6)
 NOT_FINITE, NOT_SOLVED, TOO_SMALL, TOO_MANY = -1, -2, -3, -4
 
 # What a callback of a model is asked for.
@@ -53,8 +53,8 @@ class CODE(Struct):
 
 class RECORDING(Struct):
     slot = integers("signals", doc="values that are written down")
-    rows = floats("rows", "signals")
-    times = integers("rows", unit="ns")
+    rows = floats("room", "signals")
+    times = integers("room", unit="ns")
     count = integer(doc="rows that are written")
 
 
@@ -79,6 +79,7 @@ class SYSTEM(Struct):
     due = integer(doc="rates that are due now, as bits")
     full = integer(doc="address of the recording that is full")
     budget = integer(doc="steps until Python has its turn")
+    failure = integer(doc="why it stands still in the steps of a world; DONE: it does not")
     steps = integer(doc="steps of integration done")
     located = integer(doc="crossings located")
     ticks = integers("rates", doc="ticks up to now")

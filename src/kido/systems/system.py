@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -12,12 +13,18 @@ from kido.integrators.explicit import explicit_step
 from kido.integrators.integrator import CompiledIntegrator, count
 from kido.interrupts import deferred_signals
 from kido.math.transform import as_positive
+from kido.simulation import World
 from kido.systems.assembly import Assembly
-from kido.systems.clock import SECOND, as_nanoseconds
-from kido.systems.declarations import Noise, Output, State
+from kido.systems.checkpoint import Checkpoint, check_fits, put_back, taken
+from kido.systems.clock import SECOND, as_nanoseconds, as_rate
+from kido.systems.declarations import State
 from kido.systems.engine import Engine
+from kido.systems.inspection import Cost, Entry, as_dot, costs, entries
 from kido.systems.linking import Linked
+from kido.systems.log import ROWS, Log, as_ports
 from kido.systems.model import Model, Port
+from kido.systems.world_ports import WorldPort
+from kido.systems.world_side import WorldSide
 from kido.turns import Turn, in_turn
 
 
@@ -26,10 +33,13 @@ class System(Assembly):
 
     What is traced or compiled runs without Python; it is asked where a model of plain Python is due. Between ticks
     continuous states are integrated in equal steps, or in steps that follow their error; steps end at ticks and at
-    crossings. Models and connections may be added and removed at any time; states of those that stay, stay.
+    crossings. With a world all this happens in the world's steps, whose time step divides all periods: at the start of
+    a step joints and bodies are read, what is due is done, and forces are given, which hold during the step. Models and
+    connections may be added and removed at any time; states of those that stay, stay.
 
     Args:
         name: for messages; it is no part of paths.
+        world: whose joints and bodies `JointPort` and `BodyPort` stand for; its steps run the system.
         step: largest step of integration [s], of integrators of fixed steps.
         integrator: an explicit Runge-Kutta method of `kido.integrators`: `RK4`, `DormandPrince`, `ExplicitEuler`.
         seed: of all noise.
@@ -50,6 +60,7 @@ class System(Assembly):
     def __init__(
         self,
         name: str = "system",
+        world: World | None = None,
         *,
         step: float = 1e-3,
         integrator: Integrator | None = None,
@@ -63,7 +74,9 @@ class System(Assembly):
         self._kept: dict[str, Any] = {}  # values of the structure before, by path
         self._now, self._ticked = 0, 0
         self._elapsed = 0.0
+        self._logs: list[Log] = []
         self._integrator: CompiledIntegrator = RK4()
+        self._side = None if world is None else WorldSide(self, world)
         if integrator is not None:
             self.integrator = integrator
 
@@ -81,6 +94,11 @@ class System(Assembly):
     def root_system(self) -> System:
         """Itself."""
         return self
+
+    @property
+    def world(self) -> World | None:
+        """Whose steps run it."""
+        return None if self._side is None else self._side.world
 
     @property
     def time(self) -> float:
@@ -135,7 +153,7 @@ class System(Assembly):
         """Go on for a time, and do what is due at its end.
 
         Args:
-            duration: [s], whole nanoseconds.
+            duration: [s], whole nanoseconds; with a world, whole time steps of it.
 
         Raises:
             ModelError: inputs that are not connected, an algebraic loop, equations that cannot be traced.
@@ -144,24 +162,59 @@ class System(Assembly):
         ahead = as_nanoseconds(duration, f"{self._what}: run")
         engine = self.engine
         with self.turn.used("run"), deferred_signals():
-            self._advance(engine, int(engine.system.now) + ahead)
+            try:
+                self._advance(engine, int(engine.system.now) + ahead)
+            finally:
+                self._flush()
 
     def _advance(self, engine: Engine, stop: int) -> None:
         try:
-            engine.run(stop, self._flush)
+            if self._side is None:
+                engine.run(stop, self._flush)
+            else:
+                self._advance_world(engine, self._side, stop)
         except BaseException:
             engine.abandon_tick()
             raise
 
+    def _advance_world(self, engine: Engine, side: WorldSide, stop: int) -> None:
+        """Steps of the world, to those at which Python is wanted."""
+        h, s = side.step, engine.system
+        if (stop - s.now) % h:
+            raise ModelError(
+                f"{self._what}: run: {(stop - s.now) / SECOND:g} s is no whole number of the world's time steps of "
+                f"{h / SECOND:g} s"
+            )
+        while True:
+            side.read()
+            engine.tick(self._flush)
+            if s.now >= stop:
+                return
+            until = min(stop, engine.next_python())
+            side.world.step((until - int(s.now)) // h)
+            if s.failure != 0:
+                failure, s.failure = int(s.failure), 0
+                engine.check(failure)
+
     def _flush(self) -> None:
-        """Recordings are full."""
+        """Take what has been written down."""
+        engine = self._engine
+        if engine is not None:
+            for log, (_, recording) in zip(self._logs, engine.recordings, strict=True):
+                log.take(recording)
 
     @in_turn
     def reset(self) -> None:
-        """Back to time 0 and to initial values of all states; parameters stay."""
-        self._engine, self._kept = None, {}
+        """Back to time 0 and to initial values of all states; parameters, the world and logs stay as they are."""
+        self._kept = {}
         self._now = self._ticked = 0
         self._elapsed = 0.0
+        engine = self._engine
+        if engine is not None:
+            self._flush()
+            engine.begin()
+            if self._side is not None:
+                self._side.read()
 
     # Values ------------------------------------------------------------------------------------------------
 
@@ -169,6 +222,8 @@ class System(Assembly):
         """The present value of an input, an output or a state, see `Port.value`."""
         port = self._port(port)
         engine = self.engine
+        if self._side is not None:
+            self._side.read()
         engine.signals()
         slots = engine.linked.of(port)
         return float(engine.value[slots[0]]) if not port.shape else engine.value[slots].reshape(port.shape)
@@ -202,10 +257,104 @@ class System(Assembly):
             call.parameters_changed()
         engine.refresh()
 
+    # Looking at it -----------------------------------------------------------------------------------------
+
+    def entries(self, values: bool = True) -> tuple[Entry, ...]:
+        """All parameters, inputs, outputs and states, by path.
+
+        Args:
+            values: with present values; False: of a system that cannot run yet.
+        """
+        return tuple(entries(self, values))
+
+    def graph(self) -> str:
+        """Assemblies, models with their rates, and connections with their units, in DOT, the language of Graphviz."""
+        return as_dot(self)
+
+    @in_turn
+    def costs(self) -> tuple[Cost, ...]:
+        """What each model costs, the dearest first; measured now, on copies of the values."""
+        return tuple(costs(self.engine))
+
+    # Logs and checkpoints ----------------------------------------------------------------------------------
+
+    @in_turn
+    def log(self, ports: Any, rate: Any, path: str | PathLike[str] | None = None) -> Log:
+        """Write values of ports down from now on.
+
+        Args:
+            ports: ports or their paths, or a list of them; a model or an assembly, or its path, stands for all its own.
+            rate: of rows [Hz], as of a model.
+            path: HDF5 file that they are written to, anew; None: they are kept.
+
+        Raises:
+            ModelError: no ports, one twice, or a rate that cannot be.
+        """
+        what = f"{self._what}: log"
+        clock, found = as_rate(rate, what), as_ports(self, ports)
+        if self._side is not None:
+            self._side.check_rate(clock, what)
+        made = Log(self, found, clock, path)
+        self.structure_changed()
+        self._logs.append(made)
+        return made
+
+    def end_log(self, log: Log) -> None:
+        """A log is closed."""
+        if log in self._logs:
+            self.structure_changed()
+            self._logs.remove(log)
+
+    @in_turn
+    def checkpoint(self) -> Checkpoint:
+        """All that its future depends on, besides models, connections and logs."""
+        engine = self.engine
+        return taken(engine, self._seed, None if self._side is None else self._side.world.snapshot())
+
+    @in_turn
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Put a checkpoint back: what follows is, bit for bit, what followed then, in another process too.
+
+        Raises:
+            StateError: it is of a system of another structure, or damaged; nothing is changed.
+        """
+        what = f"{self._what}: restore"
+        if not isinstance(checkpoint, Checkpoint):
+            raise StateError(f"{what}: expected a Checkpoint, got {checkpoint!r:.100}")
+        seed = checkpoint.arrays().get("seed")
+        if seed is not None and seed.tolist() != [self._seed]:
+            raise StateError(f"{what}: the checkpoint is of seed {seed.tolist()}, the system has {self._seed}")
+        engine = self.engine
+        check_fits(checkpoint, engine, what)
+        if (checkpoint.world is None) != (self._side is None):
+            raise StateError(f"{what}: one of the system and the checkpoint has a world, the other has none")
+        if self._side is not None and checkpoint.world is not None:
+            self._side.world.restore(checkpoint.world)
+            self._side.make_structs(engine)
+        self._flush()
+        put_back(checkpoint, engine)
+        for m in self.models:
+            values = {name: engine.value[engine.linked.slots[m.path, name]] for name in m.parameter_values()}
+            m.take_parameters(values)
+        for call in engine.linked.calls:
+            call.parameters_changed()
+
     # Structure ---------------------------------------------------------------------------------------------
 
     def check_part(self, part: Model | Assembly) -> None:
-        """Refuse a part that cannot be in it."""
+        """Refuse a part that cannot be in it.
+
+        Raises:
+            ModelError: it is of a world, or has a rate, that does not fit the system's world.
+        """
+        what, side = f"{self._what}: add", self._side
+        for m in (part,) if isinstance(part, Model) else part.models:
+            if isinstance(m, WorldPort):
+                if side is None:
+                    raise ModelError(f"{what}: model {m.name!r} is of a world; this system has none: System(world=...)")
+                side.check_port(m, what)
+            if side is not None and m.clock is not None:
+                side.check_rate(m.clock, f"{what}: model {m.name!r}")
 
     @in_turn
     def structure_changed(self) -> None:
@@ -213,6 +362,7 @@ class System(Assembly):
         engine = self._engine
         if engine is None:
             return
+        self._flush()
         self._kept = self._values(engine)
         s = engine.system
         self._now, self._elapsed, self._ticked = int(s.now), float(s.elapsed), int(s.ticked)
@@ -222,47 +372,48 @@ class System(Assembly):
     def engine(self) -> Engine:
         """The compiled side of the present structure."""
         if self._engine is None:
-            self._engine = self._make_engine()
-        return self._engine
+            try:
+                self._make_engine()
+            except BaseException:
+                self._engine = None
+                raise
+        engine = self._engine
+        assert engine is not None
+        return engine
 
-    def _make_engine(self) -> Engine:
+    def _make_engine(self) -> None:
         linked = Linked(self.models, self.connections, self._seed)
         made = self._compiled(linked)
-        s, kept = made.system, self._kept
-        for key, slots in _remembered(linked).items():
+        kept = self._kept
+        for key, slots in made.remembered().items():
             if key in kept and len(kept[key]) == len(slots):
                 made.value[slots] = kept[key]
-        s.now, s.elapsed, s.ticked = self._now, self._elapsed, self._ticked
-        made.value[0] = made.time
-        for k, rate in enumerate(linked.rates):
-            number = self._now * rate.denominator // rate.numerator
-            done = rate.tick(number) < self._now or (self._ticked and self._elapsed == 0.0) or self._elapsed > 0.0
-            while rate.tick(number) < self._now or (done and rate.tick(number) <= self._now):
-                number += 1
-            s.ticks[k], s.next[k] = number, rate.tick(number)
-            s.carry[k] = number * rate.numerator % rate.denominator
+        made.set_clock(self._now, self._elapsed, self._ticked)
         made.refresh()
-        return made
+        self._engine = made
+        if self._side is not None:
+            for rate in linked.rates:
+                self._side.check_rate(rate, self._what)
+            self._side.attach(made)
+            self._side.read()
 
     def _compiled(self, linked: Linked) -> Engine:
-        return Engine(linked, self._integrator, self._step)
+        recordings = [(log.rate, log.slots(linked), ROWS) for log in self._logs]
+        return Engine(linked, self._integrator, self._step, recordings)
+
+    # Copies, of worlds with systems say, make what holds addresses anew.
+
+    def __getstate__(self) -> dict[str, Any]:
+        engine = self._engine
+        own = {**vars(self), "_engine": None, "_logs": []}
+        if engine is not None:
+            s = engine.system
+            own |= {"_kept": self._values(engine), "_now": int(s.now), "_elapsed": float(s.elapsed)}
+            own["_ticked"] = int(s.ticked)
+        return own
 
     def _values(self, engine: Engine) -> dict[str, Any]:
-        return {key: engine.value[slots].copy() for key, slots in _remembered(engine.linked).items()}
+        return {key: engine.value[slots].copy() for key, slots in engine.remembered().items()}
 
     def __repr__(self) -> str:
         return f"System({self._name!r}, {len(self.models)} models, t = {self.time:g} s)"
-
-
-def _remembered(linked: Linked) -> dict[str, list[int]]:
-    """Values that follow from nothing else: states, what is held, and where searches begin."""
-    found = {
-        f"{m.path}.{name}": linked.slots[m.path, name]
-        for m in linked.models
-        for name, d in m.declared.items()
-        if isinstance(d, State | Noise) or (isinstance(d, Output) and (m.clock is not None or m.is_boundary))
-    }
-    found |= {f"{target} (delayed)": slots for target, slots in linked.delays.items()}
-    for slot, _ in linked.unknowns:
-        found[f"unknown {slot}"] = [slot]
-    return found

@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from kido.skeleton import SoftBodyNode
-from kido.viewer import palette
-from kido.viewer.geometry import Part, extents, geometry
-from kido.viewer.rotations import matrix_from_wxyz, multiply, rotate, wxyz_from_matrix
-
-
-@dataclass(frozen=True)
-class Instance:
-    """A part drawn with a body: ``body`` indexes the pose arrays, ``color`` is RGB bytes."""
-
-    body: int
-    part: Part
-    color: tuple[int, int, int]
-    opacity: float = 1.0
+from kido.rendering.geometry import extents, geometry
+from kido.rendering.rotations import matrix_from_wxyz, multiply, rotate, wxyz_from_matrix
+from kido.rendering.things import Instance, node_colors
+from kido.skeleton import Skin, SoftBodyNode
 
 
 class Batch:
@@ -212,7 +201,7 @@ def _colors(instances: list[Instance]) -> np.ndarray:
 def _colored_mesh(mesh: Any) -> Any:
     import trimesh
 
-    from kido.viewer.geometry import split_creases
+    from kido.rendering.geometry import split_creases
 
     vertices, faces, source = split_creases(np.asarray(mesh.vertices, float), np.asarray(mesh.faces, np.int64))
     colors = np.asarray(mesh.vertex_colors)[source]
@@ -276,13 +265,8 @@ class SkinSet(Layer):
         return lower, upper, np.array([index for index, *_ in self._skins], dtype=int)
 
 
-def skin_colors(bodies: list[Any], mobile: Any) -> dict[int, Any]:
+def skin_colors(bodies: list[Any]) -> dict[int, Any]:
     """Colour and opacity of the skins that are drawn, by body index."""
-    colors, count = {}, 0
-    for index, body in enumerate(bodies):
-        color = palette.body_color(count) if mobile(body.skeleton) else palette.SCENERY
-        count += bool(mobile(body.skeleton) and body.shapes)
-        if isinstance(body, SoftBodyNode) and body.skin.visual:
-            given = body.skin.color if body.skin.color is not None else getattr(body.skin.shape, "color", None)
-            colors[index] = palette.rgba(given) if given is not None else (color, 1.0)
-    return colors
+    return {
+        i: (rgb, opacity) for i, node, rgb, opacity in node_colors(bodies) if isinstance(node, Skin) and node.visual
+    }

@@ -11,8 +11,9 @@ import numpy as np
 from kido.arrays import fixed
 from kido.attributes import FixedAttributes, dataclass
 from kido.errors import StateError
+from kido.rendering.model import basis
+from kido.rendering.rotations import look_at_matrix, wxyz_from_matrix
 from kido.reprs import brief
-from kido.viewer.rotations import look_at_matrix, wxyz_from_matrix
 
 FOV = float(np.deg2rad(40.0))
 """Vertical field of view of the default camera [rad]."""
@@ -84,18 +85,6 @@ def check_fov(fov: float) -> None:
     """Refuse a field of view that is not between 0 and pi."""
     if not 0 < fov < np.pi:
         raise StateError(f"Field of view of a camera is {fov!r} rad; expected a number between 0 and pi.")
-
-
-def basis(up: np.ndarray) -> np.ndarray:
-    """Rotation (3, 3) whose columns are front, left and up of a scene with this up axis.
-
-    Z up gives the world's axes, Y up gives front +z and left +x.
-    """
-    u = np.asarray(up, dtype=float) / np.linalg.norm(up)
-    front = np.roll(np.eye(3)[int(np.argmax(np.abs(u)))], 1)
-    front = front - u * (front @ u)
-    front /= np.linalg.norm(front)
-    return np.stack([front, np.cross(u, front), u], axis=1)
 
 
 VIEW = np.array([0.80, -0.50, 0.33])

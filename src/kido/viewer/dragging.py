@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.rendering.model import is_mobile
+from kido.rendering.rotations import matrix_from_wxyz, wxyz_from_matrix
 from kido.skeleton import BodyNode, Frame, SimpleFrame
 from kido.skeleton.nodes.node import JacobianNode
-from kido.viewer.model import is_mobile
-from kido.viewer.rotations import matrix_from_wxyz, wxyz_from_matrix
 from kido.viewer.server import LivePage, ViewerError
 
 Array = NDArray[np.float64]

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from kido.errors import KidoError, NameLookupError, StateError
+from kido.rendering import palette
+from kido.rendering.geometry import shape_parts
+from kido.rendering.rotations import wxyz_from_matrix
+from kido.rendering.things import Instance
 from kido.shapes import Shape
 from kido.skeleton import WORLD_FRAME, BodyNode, Frame
-from kido.viewer import palette
-from kido.viewer.batches import BatchSet, Instance
+from kido.viewer.batches import BatchSet
 from kido.viewer.dragging import Drag
 from kido.viewer.forces import ArrowSet
-from kido.viewer.geometry import shape_parts
-from kido.viewer.rotations import wxyz_from_matrix
 from kido.viewer.server import Page, ViewerError
 from kido.viewer.webpage import Text
 

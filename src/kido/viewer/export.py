@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from kido.attributes import named_arguments
+from kido.rendering.model import Model, body_labels
 from kido.viewer.browser import Renderer, check_size, find_browser
 from kido.viewer.camera import CameraPose, set_initial_camera
 from kido.viewer.film import Film, check_writable, write_whole
-from kido.viewer.model import Model, body_labels
 from kido.viewer.scene import SceneView
 from kido.viewer.server import ViewerError, quiet, require_viser, start_server, stop_server
 from kido.viewer.trajectory import Trajectory

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kido.viewer import palette
+from kido.rendering import palette
 from kido.viewer.server import ViewerError
 from kido.viewer.webpage import Text
 

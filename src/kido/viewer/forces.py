@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from kido.viewer import palette
+from kido.rendering import palette
+from kido.rendering.geometry import geometry
+from kido.rendering.rotations import wxyz_along_z
 from kido.viewer.batches import Layer
-from kido.viewer.geometry import geometry
-from kido.viewer.rotations import wxyz_along_z
 
 
 class ArrowSet(Layer):

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import scipy
 
+from kido.rendering.model import is_mobile, skeletons_of
 from kido.skeleton.joints.coordinates import CoordinateKind
-from kido.viewer.model import is_mobile, skeletons_of
 from kido.viewer.server import LivePage
 
 MAX_SLIDERS = 150

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from kido.rendering.model import is_mobile
 from kido.viewer.camera import basis
-from kido.viewer.model import is_mobile
 from kido.viewer.server import LivePage, Page
 
 SPEEDS = ("1/10", "1/4", "1/2", "1", "2", "4")

@@ -11,9 +11,9 @@ import numpy as np
 
 from kido.errors import StateError
 from kido.motions import Motion
+from kido.rendering.model import Model
 from kido.viewer.camera import CameraPose, set_initial_camera, show_pose
 from kido.viewer.export import check_fit, key_frames, motion_view
-from kido.viewer.model import Model
 from kido.viewer.panels import SPEEDS, ShowPanel, speed_of
 from kido.viewer.server import Page, ViewerError
 from kido.viewer.trajectory import Trajectory

@@ -8,14 +8,11 @@ from typing import Any
 import numpy as np
 
 from kido.errors import NameLookupError
-from kido.skeleton import Skin
-from kido.viewer import palette
-from kido.viewer.batches import Batch, BatchSet, Instance, Layer, SkinSet, displacements_of, skin_colors
-from kido.viewer.camera import CameraPose, basis, fit
-from kido.viewer.forces import ArrowSet, arrow_vectors
-from kido.viewer.geometry import shape_parts
-from kido.viewer.model import (
+from kido.rendering import palette
+from kido.rendering.geometry import shape_parts
+from kido.rendering.model import (
     Model,
+    basis,
     bodies_of,
     contacts_of,
     drawn_version,
@@ -23,19 +20,18 @@ from kido.viewer.model import (
     is_mobile,
     is_world,
     model_poses,
+    nice_cell,
     planes_of,
     skeletons_of,
     typical,
     up_axis,
 )
-from kido.viewer.rotations import wxyz_along_z
-
-
-def nice_cell(extent: float) -> float:
-    """Edge of a grid cell for a model of this size [m]: 1, 2 or 5 times a power of ten, about an eighth."""
-    raw = max(extent, 1e-6) / 8.0
-    power = 10.0 ** np.floor(np.log10(raw))
-    return float(power * min((1.0, 2.0, 5.0, 10.0), key=lambda f: abs(np.log(f * power / raw))))
+from kido.rendering.rotations import wxyz_along_z
+from kido.rendering.things import Instance, node_colors
+from kido.skeleton import Skin
+from kido.viewer.batches import Batch, BatchSet, Layer, SkinSet, displacements_of, skin_colors
+from kido.viewer.camera import CameraPose, fit
+from kido.viewer.forces import ArrowSet, arrow_vectors
 
 
 def add_ground(scene: Any, name: str, point: np.ndarray, normal: np.ndarray, extent: float, center: np.ndarray) -> Any:
@@ -163,7 +159,7 @@ class SceneView:
         self.update() if poses is None else self.update(*poses)
 
     def _make_skins(self) -> SkinSet:
-        return SkinSet(self.server.scene, self.bodies, skin_colors(self.bodies, is_mobile), "model" in self._show)
+        return SkinSet(self.server.scene, self.bodies, skin_colors(self.bodies), "model" in self._show)
 
     def _measure(self) -> None:
         """Sizes of the model, and the ground that fits them."""
@@ -386,24 +382,19 @@ class SceneView:
 
 def _instances(bodies: list[Any]) -> tuple[list[Instance], list[Instance]]:
     """Instances of the visual and of the collision shapes. A model without visual shapes shows the others."""
-    visual, collision, count = [], [], 0
+    visual, collision = [], []
     moving = any(is_mobile(body.skeleton) for body in bodies)
-    any_visual = any(node.visual for body in bodies for node in body.shapes)
-    for index, body in enumerate(bodies):
-        mobile = is_mobile(body.skeleton)
+    colors = node_colors(bodies)
+    any_visual = any(node.visual for _, node, *_ in colors)
+    for index, node, rgb, opacity in colors:
+        if isinstance(node, Skin):
+            continue  # drawn as it is deformed, by kido.viewer.batches
+        skeleton = bodies[index].skeleton
         # Scenery lets see what moves behind it, as in a container.
-        scenery = moving and not mobile and body.skeleton.num_dofs == 0
-        color = palette.body_color(count) if mobile else palette.SCENERY
-        count += bool(mobile and body.shapes)
-        for node in body.shapes:
-            parts = shape_parts(node.shape, node.relative_transform)
-            given = node.color if node.color is not None else getattr(node.shape, "color", None)
-            rgb, opacity = palette.rgba(given) if given is not None else (color, 1.0)
-            opacity = min(opacity, 0.3) if scenery else opacity
-            if isinstance(node, Skin):
-                continue  # drawn as it is deformed, by kido.viewer.batches
-            if node.visual or (not any_visual and node.collision):
-                visual += [Instance(index, part, rgb, opacity) for part in parts]
-            if node.collision:
-                collision += [Instance(index, part, palette.COLLISION, 0.35) for part in parts]
+        scenery = moving and not is_mobile(skeleton) and skeleton.num_dofs == 0
+        parts = shape_parts(node.shape, node.relative_transform)
+        if node.visual or (not any_visual and node.collision):
+            visual += [Instance(index, part, rgb, min(opacity, 0.3) if scenery else opacity) for part in parts]
+        if node.collision:
+            collision += [Instance(index, part, palette.COLLISION, 0.35) for part in parts]
     return visual, collision

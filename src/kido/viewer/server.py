@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self
 from kido.attributes import FixedAttributes
 from kido.errors import KidoError, MissingExtraError
 from kido.math.transform import number_or_nan
-from kido.viewer.model import Model
+from kido.rendering.model import Model
 from kido.viewer.scene import SceneView
 from kido.viewer.webpage import Webpage, page_title
 

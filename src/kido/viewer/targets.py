@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kido.attributes import FixedAttributes
 from kido.errors import StateError
-from kido.viewer import palette
+from kido.rendering import palette
 from kido.viewer.dragging import Gizmo
 from kido.viewer.server import LivePage, ViewerError
 

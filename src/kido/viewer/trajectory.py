@@ -12,10 +12,10 @@ from kido.arrays import fixed
 from kido.attributes import FixedAttributes, dataclass
 from kido.errors import StateError
 from kido.motions import Motion
+from kido.rendering.model import Model, bodies_of, body_labels, contacts_of, model_poses
+from kido.rendering.rotations import matrix_from_wxyz, wxyz_from_matrix
 from kido.reprs import brief
 from kido.viewer.batches import displacements_of
-from kido.viewer.model import Model, bodies_of, body_labels, contacts_of, model_poses
-from kido.viewer.rotations import matrix_from_wxyz, wxyz_from_matrix
 
 Contacts = tuple[np.ndarray, np.ndarray]
 """Points (n, 3) [m] and forces (n, 3) [N] of one frame, world axes."""
@@ -29,7 +29,7 @@ class Trajectory:
         times: (T,) seconds, rising.
         positions: (T, nb, 3) body origins in the world [m].
         wxyz: (T, nb, 4) unit quaternions [w, x, y, z] from body to world axes.
-        names: body names, in the order of ``kido.viewer.model.bodies_of``; empty if not known.
+        names: body names, in the order of ``kido.rendering.model.bodies_of``; empty if not known.
         contacts: per frame the contact points and forces; empty if there are none.
         skins: per frame the displacements (n, 3) of the points of all soft bodies, in their bodies' axes [m]; empty if
             there are none.
@@ -117,7 +117,7 @@ class Trajectory:
             set_positions: sets one row, if not as said above.
             fps: keep about this many frames per second; None keeps all.
         """
-        from kido.viewer.model import skeletons_of
+        from kido.rendering.model import skeletons_of
 
         t = np.asarray(times, dtype=float)
         q = np.asarray(positions, dtype=float)

@@ -16,7 +16,8 @@ import numpy as np
 
 from kido.attributes import named_arguments
 from kido.errors import NameLookupError, StateError
-from kido.viewer import palette
+from kido.rendering import palette
+from kido.rendering.model import Model, body_labels, gravity_of, is_mobile, is_world, skeletons_of
 from kido.viewer.browser import Renderer
 from kido.viewer.camera import BodyCamera, Follower
 from kido.viewer.cameras import Cameras
@@ -24,7 +25,6 @@ from kido.viewer.controls import Controls
 from kido.viewer.dragging import PullTool
 from kido.viewer.forces import ArrowSet, arrow_vectors
 from kido.viewer.joints_panel import JointsFolder, JointsPanel
-from kido.viewer.model import Model, body_labels, gravity_of, is_mobile, is_world, skeletons_of
 from kido.viewer.panels import CameraPanel, PushPanel, ShowPanel, SimulationPanel
 from kido.viewer.pushing import Pacer, Push, Pusher
 from kido.viewer.scene import SceneView

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kido.errors import NameLookupError, StateError
-from kido.viewer import palette
+from kido.rendering import palette
 
 PLACES = ("top left", "top", "top right", "bottom left", "bottom", "bottom right")
 

@@ -74,7 +74,7 @@ def shape_parts(shape: object, transform: np.ndarray) -> list[Part]:
             parts.append(_between("cylinder", tail, base, shape.radius, transform))
         return parts
     raise KidoError(
-        f"The viewer cannot draw a shape of type {type(shape).__name__!r}; it draws "
+        f"KIDO cannot draw a shape of type {type(shape).__name__!r}; it draws "
         f"{', '.join(kind.__name__ for kind in PRIMITIVES.values())}, Plane, Mesh, Pyramid, MultiSphereHull, "
         "LineSegment, Heightmap, VoxelGrid, PointCloud and Arrow."
     )
@@ -166,7 +166,7 @@ def _unit_geometry(kind: str) -> tuple[np.ndarray, np.ndarray]:
         # Several rings so that the interpolated normals stay those of the cone up to the apex.
         s = np.linspace(0.0, 1.0, 9)
         return _join(_revolve(1.0 - s, s - 0.5), _disk(-0.5, False))
-    raise KidoError(f"The viewer has no geometry named {kind!r}.")
+    raise KidoError(f"There is no geometry named {kind!r}.")
 
 
 def _box() -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""What the viewer reads from a model: its skeletons, bodies, up axis and poses."""
+"""What pictures need of a model: its skeletons, bodies, up axis and poses."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from kido.errors import KidoError
+from kido.rendering.rotations import wxyz_from_matrix
 from kido.shapes import Plane
-from kido.viewer.rotations import wxyz_from_matrix
 
 Model = Any
 """A :class:`kido.World` or a :class:`kido.Skeleton`."""
@@ -20,7 +20,7 @@ def skeletons_of(model: Model) -> list[Any]:
         return list(model.skeletons)
     if hasattr(model, "bodies") and hasattr(model, "dofs"):
         return [model]
-    raise KidoError(f"The viewer shows a kido.World or a kido.Skeleton, not {type(model).__name__!r}.")
+    raise KidoError(f"Pictures are of a kido.World or a kido.Skeleton, not {type(model).__name__!r}.")
 
 
 def is_world(model: Model) -> bool:
@@ -29,7 +29,7 @@ def is_world(model: Model) -> bool:
 
 
 def bodies_of(model: Model) -> list[Any]:
-    """All bodies, skeleton by skeleton; the order of every pose array of the viewer."""
+    """All bodies, skeleton by skeleton; the order of every array of poses."""
     return [body for skeleton in skeletons_of(model) for body in skeleton.bodies]
 
 
@@ -56,6 +56,25 @@ def up_axis(model: Model) -> np.ndarray:
     g = gravity_of(model) if is_world(model) else np.zeros(3)
     norm = float(np.linalg.norm(g))
     return -g / norm if norm > 1e-9 else np.array([0.0, 0.0, 1.0])
+
+
+def basis(up: np.ndarray) -> np.ndarray:
+    """Rotation (3, 3) whose columns are front, left and up of a scene with this up axis.
+
+    Z up gives the world's axes, Y up gives front +z and left +x.
+    """
+    u = np.asarray(up, dtype=float) / np.linalg.norm(up)
+    front = np.roll(np.eye(3)[int(np.argmax(np.abs(u)))], 1)
+    front = front - u * (front @ u)
+    front /= np.linalg.norm(front)
+    return np.stack([front, np.cross(u, front), u], axis=1)
+
+
+def nice_cell(extent: float) -> float:
+    """Edge of a grid cell for a model of this size [m]: 1, 2 or 5 times a power of ten, about an eighth."""
+    raw = max(extent, 1e-6) / 8.0
+    power = 10.0 ** np.floor(np.log10(raw))
+    return float(power * min((1.0, 2.0, 5.0, 10.0), key=lambda f: abs(np.log(f * power / raw))))
 
 
 def is_mobile(skeleton: Any) -> bool:

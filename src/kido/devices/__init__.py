@@ -1,0 +1,38 @@
+"""Devices: motors, drives, sensors, wheels and thrusters as models of `kido.systems`."""
+
+from kido.devices.air import Parachute, Propeller
+from kido.devices.drives import PID, Gear, JointFriction, Servo
+from kido.devices.motors import BrushlessMotor, DCMotor, Winding
+from kido.devices.navigation import GPS, IMU, Altimeter, StarTracker, SunSensor
+from kido.devices.power import Battery
+from kido.devices.sensors import Encoder, ForceSensor, Potentiometer, Sensor, Tachometer, TorqueSensor
+from kido.devices.soil import SoilWheel
+from kido.devices.spacecraft import ControlMomentGyro, ReactionWheel, Thruster
+
+__all__ = [
+    "GPS",
+    "IMU",
+    "PID",
+    "Altimeter",
+    "Battery",
+    "BrushlessMotor",
+    "ControlMomentGyro",
+    "DCMotor",
+    "Encoder",
+    "ForceSensor",
+    "Gear",
+    "JointFriction",
+    "Parachute",
+    "Potentiometer",
+    "Propeller",
+    "ReactionWheel",
+    "Sensor",
+    "Servo",
+    "SoilWheel",
+    "StarTracker",
+    "SunSensor",
+    "Tachometer",
+    "Thruster",
+    "TorqueSensor",
+    "Winding",
+]

@@ -1,0 +1,105 @@
+"""Between motors and joints: gears, friction, servos."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kido.systems import Input, Model, Output, Parameter, State
+
+
+class Gear(Model):
+    """A stiff gear: the rotor turns `ratio` times as fast as the joint, losses are a share of the power.
+
+        torque on the joint = ratio * motor torque * (eta where the motor drives, 1 / eta where the joint does)
+
+    eta changes smoothly over `transition` of speed. The rotor's inertia, seen from the joint, is ratio^2 times its own.
+    """
+
+    ratio = Parameter(100.0)
+    efficiency = Parameter(1.0, low=0.01, high=1.0)
+    transition = Parameter(1e-3, "rad/s", low=1e-12, doc="speed of the joint within which the direction of power turns")
+    motor_torque = Input("N m")
+    joint_speed = Input("rad/s")
+    joint_torque = Output("N m")
+    motor_speed = Output("rad/s")
+
+    def outputs(self):
+        drives = 0.5 * (1.0 + np.tanh(np.sign(self.ratio * self.motor_torque) * self.joint_speed / self.transition))
+        share = drives * self.efficiency + (1.0 - drives) / self.efficiency
+        return {
+            "joint_torque": share * self.ratio * self.motor_torque,
+            "motor_speed": self.ratio * self.joint_speed,
+        }
+
+
+class JointFriction(Model):
+    """Friction of a joint that falls from breakaway to Coulomb's with speed, and a viscous part.
+
+        torque = -(F_c + (F_s - F_c) exp(-(w / w_s)^2)) tanh(w / w_0) - b w
+
+    A smooth law, which creeps at rest within w_0; exact sticking is `DegreeOfFreedom.coulomb_friction`.
+
+    Source: Armstrong-Helouvry, Dupont, Canudas de Wit, A survey of models ... of machines with friction (1994).
+    """
+
+    coulomb = Parameter(1.0, "N m", low=0.0, doc="F_c")
+    breakaway = Parameter(1.5, "N m", low=0.0, doc="F_s")
+    stribeck_speed = Parameter(0.1, "rad/s", low=1e-9, doc="w_s")
+    smooth_speed = Parameter(1e-3, "rad/s", low=1e-9, doc="w_0")
+    viscous = Parameter(0.1, "N m s/rad", low=0.0, doc="b")
+    speed = Input("rad/s")
+    torque = Output("N m")
+
+    def outputs(self):
+        w = self.speed
+        level = self.coulomb + (self.breakaway - self.coulomb) * np.exp(-((w / self.stribeck_speed) ** 2))
+        return {"torque": -level * np.tanh(w / self.smooth_speed) - self.viscous * w}
+
+
+class PID(Model):
+    """A sampled controller of one quantity, within limits, whose integral stops where they are met.
+
+        u = k_p (wanted - y) + I - k_d v,    I+ = I + k_i T (wanted - y) unless u is at a limit that it pushes against
+
+    with v the rate of y, given or, where nothing is connected, 0.
+    """
+
+    rate = 1000
+    kp, ki, kd = Parameter(1.0, low=0.0), Parameter(0.0, low=0.0), Parameter(0.0, low=0.0)
+    least, largest = Parameter(-1e300, doc="of the output"), Parameter(1e300, doc="of the output")
+    wanted, measured, measured_rate = Input(), Input(), Input(default=0.0)
+    command = Output()
+    integral = State()
+
+    def _asked(self):
+        return self.kp * (self.wanted - self.measured) + self.integral - self.kd * self.measured_rate
+
+    def outputs(self):
+        return {"command": np.clip(self._asked(), self.least, self.largest)}
+
+    def update(self):
+        asked, error = self._asked(), self.wanted - self.measured
+        pushes = (asked > self.largest) * (error > 0.0) + (asked < self.least) * (error < 0.0)
+        return {"integral": self.integral + (1.0 - pushes) * self.ki * self.period * error}
+
+
+class Servo(Model):
+    """A position servo: stiffness and damping, within the torque that its motor has at its speed.
+
+        torque = clip(k_p (wanted - q) - k_d w, -stall (1 + w / w_0), stall (1 - w / w_0))
+
+    both bounds no further than `stall`; w_0 is the speed at which it has no torque left.
+    """
+
+    kp = Parameter(50.0, "N m/rad", low=0.0)
+    kd = Parameter(1.0, "N m s/rad", low=0.0)
+    stall = Parameter(10.0, "N m", low=0.0)
+    no_load_speed = Parameter(6.0, "rad/s", low=1e-9, doc="w_0")
+    wanted, position, velocity = Input("rad"), Input("rad"), Input("rad/s")
+    torque = Output("N m")
+
+    def outputs(self):
+        run = self.velocity / self.no_load_speed
+        most, least = np.clip(1.0 - run, 0.0, 1.0), -np.clip(1.0 + run, 0.0, 1.0)
+        asked = self.kp * (self.wanted - self.position) - self.kd * self.velocity
+        return {"torque": np.clip(asked, self.stall * least, self.stall * most)}

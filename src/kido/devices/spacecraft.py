@@ -1,0 +1,124 @@
+"""Wheels, gyroscopes and thrusters: torques and forces on the body that carries them. Ports fit those of `BodyPort`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kido.systems import Input, Model, Output, Parameter, State
+
+EARTH_GRAVITY = 9.80665  # [m/s^2] that specific impulses are by
+
+
+class ReactionWheel(Model):
+    """A wheel whose motor turns the body the other way.
+
+    With a its axis, J its inertia about it and w the body's angular velocity, h = J (speed + a . w) is its momentum:
+
+        dh/dt = t,    torque on the body = -t a - w x (h a),    t = command within limits, less friction
+
+    The wheel's mass, and its inertia across the axis, belong to the body; J about the axis does not. No torque is made
+    that drives it beyond `largest_speed`.
+
+    Source: J. Wertz, Spacecraft Attitude Determination and Control (1978), section 18.
+    """
+
+    inertia = Parameter(0.01, "kg m^2", low=1e-12, doc="about the axis, J")
+    axis = Parameter((1.0, 0.0, 0.0), doc="unit vector, body axes")
+    largest_torque = Parameter(1e300, "N m", low=0.0)
+    largest_speed = Parameter(1e300, "rad/s", low=0.0)
+    coulomb = Parameter(0.0, "N m", low=0.0, doc="friction of the bearing")
+    viscous = Parameter(0.0, "N m s/rad", low=0.0)
+    command = Input("N m", doc="on the wheel")
+    rotation = Input("1", (3, 3))
+    angular_velocity = Input("rad/s", 3)
+    torque = Output("N m", 3, doc="on the body, world axes")
+    speed = Output("rad/s", doc="relative to the body")
+    momentum = State("N m s", doc="h")
+
+    def _speed(self):
+        return self.momentum / self.inertia - (self.rotation @ self.axis) @ self.angular_velocity
+
+    def _driven(self):
+        speed = self._speed()
+        t = np.clip(self.command, -self.largest_torque, self.largest_torque)
+        beyond = (speed >= self.largest_speed) * (t > 0.0) + (speed <= -self.largest_speed) * (t < 0.0)
+        return (1.0 - beyond) * t - self.coulomb * np.tanh(1e3 * speed) - self.viscous * speed
+
+    def outputs(self):
+        a = self.rotation @ self.axis
+        return {
+            "torque": -self._driven() * a - self.momentum * np.cross(self.angular_velocity, a),
+            "speed": self._speed(),
+        }
+
+    def derivatives(self):
+        return {"momentum": self._driven()}
+
+
+class ControlMomentGyro(Model):
+    """A wheel of constant speed on a gimbal: turning the gimbal turns its momentum, and the body the other way.
+
+        h = H (cos(d) s + sin(d) g x s),    torque on the body = -H dd/dt g x h / H - w x h
+
+    with g the gimbal's axis, s the wheel's at d = 0 and the gimbal's rate dd/dt within limits. The gimbal's own inertia
+    belongs to the body.
+
+    Source: B. Wie, Space Vehicle Dynamics and Control (2008), section 7.4.
+    """
+
+    momentum = Parameter(1.0, "N m s", doc="H")
+    gimbal = Parameter((0.0, 0.0, 1.0), doc="unit vector, body axes, g")
+    spin = Parameter((1.0, 0.0, 0.0), doc="unit vector across the gimbal, body axes, s")
+    largest_rate = Parameter(1e300, "rad/s", low=0.0)
+    command = Input("rad/s", doc="of the gimbal")
+    rotation = Input("1", (3, 3))
+    angular_velocity = Input("rad/s", 3)
+    torque = Output("N m", 3, doc="on the body, world axes")
+    angle = State("rad", doc="of the gimbal, d")
+
+    def _rate(self):
+        return np.clip(self.command, -self.largest_rate, self.largest_rate)
+
+    def outputs(self):
+        across = np.cross(self.gimbal, self.spin)
+        c, s = np.cos(self.angle), np.sin(self.angle)
+        h = self.rotation @ (self.momentum * (c * self.spin + s * across))
+        turned = self.rotation @ (self.momentum * (c * across - s * self.spin))
+        return {"torque": -self._rate() * turned - np.cross(self.angular_velocity, h)}
+
+    def derivatives(self):
+        return {"angle": self._rate()}
+
+
+class Thruster(Model):
+    """A thruster that is opened once in each period, and no shorter than its valve allows.
+
+        open = command T, 0 below `least_pulse`;    force = thrust open / T;    dm/dt = -|force| / (I_sp g_0)
+
+    The force is the mean over the period, so that the impulse of a pulse is exact; what nozzles do within a pulse is
+    left out. It is along `direction`, in axes of the body.
+    """
+
+    rate = 10
+    thrust = Parameter(1.0, "N", low=0.0)
+    direction = Parameter((0.0, 0.0, 1.0), doc="unit vector of the force, body axes")
+    least_pulse = Parameter(0.0, "s", low=0.0)
+    specific_impulse = Parameter(220.0, "s", low=1e-9)
+    command = Input("1", doc="share of the period that it is to be open")
+    rotation = Input("1", (3, 3))
+    force = Output("N", 3, doc="world axes")
+    flow = Output("kg/s", doc="of propellant")
+    used = State("kg", doc="propellant until now")
+
+    def _share(self):
+        share = np.clip(self.command, 0.0, 1.0)
+        return np.where(share * self.period >= self.least_pulse, share, 0.0)
+
+    def _flow(self):
+        return self._share() * self.thrust / (self.specific_impulse * EARTH_GRAVITY)
+
+    def outputs(self):
+        return {"force": self._share() * self.thrust * (self.rotation @ self.direction), "flow": self._flow()}
+
+    def update(self):
+        return {"used": self.used + self.period * self._flow()}

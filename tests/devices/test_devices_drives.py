@@ -1,0 +1,168 @@
+"""Motors, drives and batteries, against closed forms and balances of energy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from device_bench import on_bench
+from scipy.integrate import solve_ivp
+
+import kido
+from kido.devices import PID, Battery, BrushlessMotor, DCMotor, Gear, JointFriction, Servo
+from kido.systems import Input, Model, Parameter, State, System
+
+COLD = {"heat_capacity": 1e15, "thermal_resistance": 1e15}  # windings that do not warm
+
+
+class Rotor(Model):
+    inertia, damping = Parameter(0.01, "kg m^2"), Parameter(0.1, "N m s/rad")
+    torque = Input("N m")
+    speed = State("rad/s")
+
+    def derivatives(self):
+        return {"speed": (self.torque - self.damping * self.speed) / self.inertia}
+
+
+@pytest.mark.parametrize(
+    "time, speed", [(0.1, 0.00685553718061105), (1.0, 0.0830371111708124), (2.0, 0.0976234889033721)]
+)
+def test_dc_motor_starts(time, speed) -> None:
+    """J .01, b .1, K .01, R 1, L .5 at 1 V, by the exponential of its matrix; RK4 at 1 ms is off by 8e-13."""
+    motor, rotor = DCMotor(resistance=1.0, inductance=0.5, constant=0.01, **COLD), Rotor()
+    system = on_bench(motor, voltage=1.0)
+    system.add(rotor)
+    system.connect(rotor.speed, motor.speed)
+    system.connect(motor.torque, rotor.torque)
+    system.run(time)
+    assert rotor.speed.value == pytest.approx(speed, abs=1e-12)
+
+
+def test_a_stalled_motor_warms_to_where_it_loses_what_it_takes() -> None:
+    """T - T_a = R_th V^2 / R(T), a quadratic equation."""
+    motor = DCMotor(resistance=1.0, inductance=0.1, heat_capacity=0.5, thermal_resistance=10.0, hottest=1000.0)
+    system = on_bench(motor, step=1e-2, voltage=2.0, speed=0.0)
+    system.run(120.0)
+    a = motor.temperature_coefficient
+    rise = (-1.0 + np.sqrt(1.0 + 4.0 * a * 10.0 * 4.0)) / (2.0 * a)
+    assert motor.temperature.value - 298.15 == pytest.approx(rise, rel=1e-9)
+
+
+def test_a_hot_motor_is_derated() -> None:
+    """It settles where the share of voltage that is passed on heats it as much as it loses."""
+    motor = DCMotor(
+        resistance=1.0, inductance=0.1, heat_capacity=0.5, thermal_resistance=10.0, temperature_coefficient=0.0,
+        hottest=328.15,
+    )  # fmt: skip
+    system = on_bench(motor, step=1e-2, voltage=12.0, speed=0.0)
+    system.run(120.0)
+    T = motor.temperature.value
+    share = (328.15 - T) / 20.0
+    assert 308.15 < T < 328.15
+    assert pytest.approx(10.0 * (12.0 * share) ** 2, rel=1e-9) == T - 298.15
+
+
+def test_brushless_motor_turns_electrical_power_into_torque_heat_and_field() -> None:
+    """Integral of power = 3/2 int R i^2 + int torque w + change of 3/4 (L_d i_d^2 + L_q i_q^2), at constant speed."""
+    w, p, ratio = 30.0, 4, 1.7
+    motor = BrushlessMotor(
+        resistance=0.3, inductance=2e-3, pole_pairs=p, flux=0.01, saliency=ratio, supply=1e6,
+        temperature_coefficient=0.0, **COLD,
+    )  # fmt: skip
+    system = on_bench(motor, step=1e-4, direct_voltage=-2.0, quadrature_voltage=6.0, speed=w)
+
+    def rates(_, y):
+        i_d, i_q, *_ = y
+        L_d, L_q = 2e-3, ratio * 2e-3
+        torque = 1.5 * p * (0.01 * i_q + (L_d - L_q) * i_d * i_q)
+        return [
+            (-2.0 - 0.3 * i_d + p * w * L_q * i_q) / L_d, (6.0 - 0.3 * i_q - p * w * (L_d * i_d + 0.01)) / L_q,
+            1.5 * (-2.0 * i_d + 6.0 * i_q), 1.5 * 0.3 * (i_d**2 + i_q**2), torque * w,
+        ]  # fmt: skip
+
+    exact = solve_ivp(rates, (0, 0.05), [0.0] * 5, rtol=1e-11, atol=1e-12).y[:, -1]
+    system.run(0.05)
+    i_d, i_q = motor.direct_current.value, motor.quadrature_current.value
+    assert [i_d, i_q] == pytest.approx(exact[:2], abs=1e-8)
+    field = 0.75 * (2e-3 * i_d**2 + ratio * 2e-3 * i_q**2)
+    assert exact[2] == pytest.approx(exact[3] + exact[4] + field, rel=1e-9)
+    assert motor.torque.value * w + 1.5 * 0.3 * (i_d**2 + i_q**2) == pytest.approx(
+        rates(0, exact)[3] + rates(0, exact)[4]
+    )
+
+
+def test_brushless_motor_has_no_more_than_its_supply() -> None:
+    motor = BrushlessMotor(resistance=1.0, inductance=1e-3, supply=12.0, temperature_coefficient=0.0, **COLD)
+    system = on_bench(motor, step=1e-4, direct_voltage=30.0, quadrature_voltage=40.0, speed=0.0)
+    system.run(0.05)  # 50 time constants
+    size = np.hypot(motor.direct_current.value, motor.quadrature_current.value)
+    assert size == pytest.approx(12.0 / np.sqrt(3.0), rel=1e-9)
+    assert motor.direct_current.value / motor.quadrature_current.value == pytest.approx(0.75, rel=1e-9)
+
+
+@pytest.mark.parametrize("torque, speed", [(0.2, 1.5), (-0.2, -1.5), (0.2, -1.5), (-0.2, 1.5)])
+def test_gear_loses_a_share_of_the_power_either_way(torque, speed) -> None:
+    gear = Gear(ratio=50.0, efficiency=0.8)
+    system = on_bench(gear, motor_torque=torque, joint_speed=speed)
+    system.run(0.01)
+    motor, joint = torque * gear.motor_speed.value, gear.joint_torque.value * speed
+    taken, given = (motor, joint) if motor > 0 else (-joint, -motor)
+    assert given == pytest.approx(0.8 * taken, rel=1e-12)
+    assert gear.motor_speed.value == pytest.approx(50.0 * speed)
+
+
+def test_joint_friction_is_that_of_stribeck() -> None:
+    law = JointFriction(coulomb=1.0, breakaway=1.6, stribeck_speed=0.2, smooth_speed=1e-4, viscous=0.3)
+    for w in (-1.0, -0.1, 0.05, 0.2, 3.0):
+        system = on_bench(JointFriction(**law.parameters), speed=w)
+        system.run(0.001)
+        expected = -np.sign(w) * (1.0 + 0.6 * np.exp(-((w / 0.2) ** 2))) - 0.3 * w
+        assert system["jointfriction.torque"].value == pytest.approx(expected, rel=1e-12)
+
+
+def test_pid_does_not_wind_up() -> None:
+    """Held at its limit for a second, and back by 1 ms after the error turns."""
+    control = PID(kp=2.0, ki=50.0, least=-1.0, largest=1.0)
+    system = on_bench(control, wanted=lambda t: np.where(t < 1.0, 1.0, -1.0), measured=0.0)
+    system.run(0.9995)
+    assert control.command.value == 1.0
+    assert control.integral.value == 0.0  # k_p alone is beyond the limit
+    system.run(0.002)
+    assert control.command.value == -1.0
+
+
+def test_pid_integrates_within_limits() -> None:
+    control = PID(kp=0.0, ki=3.0)
+    system = on_bench(control, wanted=0.5, measured=0.1)
+    system.run(0.9995)
+    assert control.command.value == pytest.approx(3.0 * 0.4 * 1.0, rel=1e-12)  # 1,000 ticks, that at 0 among them
+
+
+@pytest.mark.parametrize("velocity, torque", [(0.0, 10.0), (3.0, 5.0), (6.0, 0.0), (9.0, 0.0), (-6.0, 10.0)])
+def test_servo_has_less_torque_the_faster_it_runs(velocity, torque) -> None:
+    servo = Servo(kp=1000.0, kd=0.0)
+    on_bench(servo, wanted=1.0, position=0.0, velocity=velocity).run(0.001)
+    assert servo.torque.value == pytest.approx(torque, abs=1e-12)
+
+
+def test_battery_at_constant_current() -> None:
+    battery = Battery(capacity=360.0)
+    system = on_bench(battery, step=1e-2, current=2.0)
+    for time in (5.0, 60.0):
+        system.run(time - system.time)
+        inside = 12.6 - 2.6 * 2.0 * time / 360.0
+        slow = 0.02 * 2.0 * (1.0 - np.exp(-time / (0.02 * 1000.0)))
+        assert battery.voltage.value == pytest.approx(inside - 0.05 * 2.0 - slow, rel=1e-12)
+    system.run(130.0)
+    assert battery.voltage.value == 0.0
+    assert battery.charge.value == pytest.approx(0.0, abs=1e-4)
+
+
+def test_what_does_not_fit_is_named() -> None:
+    with pytest.raises(kido.ModelError, match=r"model 'gear': parameter 'efficiency': expected numbers from 0.01 to 1"):
+        Gear(efficiency=1.2)
+    system = System()
+    motor, gear = system.add(DCMotor()), system.add(Gear())
+    with pytest.raises(kido.ModelError, match=r"dcmotor.power.*gear.motor_torque"):
+        system.connect(motor.power, gear.motor_torque)
+    with pytest.raises(kido.KidoError, match=r"dcmotor\.voltage"):
+        system.run(0.1)
