@@ -28,7 +28,8 @@ class ScaledPD(Controller):
 
     def compute(self):
         s = self.skeleton
-        error, accelerations = s.position_differences(self.target(s.host.time), s.positions), np.zeros(s.num_dofs)
+        time = 0.0 if s.host is None else s.host.time
+        error, accelerations = s.position_differences(self.target(time), s.positions), np.zeros(s.num_dofs)
         accelerations[self.dofs] = (self.kp * error - self.kd * s.velocities)[self.dofs]
         return s.mass_matrix @ accelerations
 

@@ -62,7 +62,7 @@ def make(skeleton=None):
     def drive(_):
         since = world.time + 0.5 * world.time_step - BEGIN - EVERY * np.arange(len(ACCELERATIONS))
         acts = (since > 0.0) & (since < LONG)
-        slide.commands = [ACCELERATIONS @ acts, *[0.0] * (slide.num_dofs - 1)]
+        slide.commands = np.eye(slide.num_dofs)[0] * (ACCELERATIONS @ acts)
 
     world.add_step_callback(drive, before=True)
 

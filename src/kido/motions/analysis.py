@@ -21,10 +21,10 @@ from kido.motions.analysis_plot import draw
 from kido.motions.motion import Motion
 from kido.motions.splines import spline_through
 from kido.motions.steps import read_steps, simulated
-from kido.reprs import brief
 from kido.motions.touching import ContactPhase, lowest_points, phases_of, shapes_of, touching
 from kido.motions.whole_body import floating, joint_forces_of, moved_to, pressure_point, whole_body
 from kido.recording import Recording
+from kido.reprs import brief
 from kido.skeleton import BodyNode, Skeleton
 
 __all__ = ["Analysis", "Series", "analyze"]

@@ -43,6 +43,11 @@ class Host(Protocol):
         ...
 
     @property
+    def time(self) -> float:
+        """[s]"""
+        ...
+
+    @property
     def time_step(self) -> float:
         """[s]"""
         ...
