@@ -21,6 +21,7 @@ from kido.motions.analysis_plot import draw
 from kido.motions.motion import Motion
 from kido.motions.splines import spline_through
 from kido.motions.steps import read_steps, simulated
+from kido.reprs import brief
 from kido.motions.touching import ContactPhase, lowest_points, phases_of, shapes_of, touching
 from kido.motions.whole_body import floating, joint_forces_of, moved_to, pressure_point, whole_body
 from kido.recording import Recording
@@ -42,6 +43,8 @@ class Series(NamedTuple):
     columns: tuple[str, ...]
     unit: str
     text: str
+
+    __repr__ = brief
 
 
 def _series(unit: str, columns: str, text: str) -> Any:
