@@ -52,7 +52,8 @@ def hop(human):
 
 
 def make(skeleton=None, *, motion=None):
-    model = skeleton or (motion.skeleton if motion is not None else None) or kido.load("humanoid")
+    model = kido.load("humanoid") if motion is None or motion.skeleton is None else motion.skeleton
+    model = model if skeleton is None else skeleton
     motion = hop(model) if motion is None else motion.on(model)
     for node in model.nodes(kido.ShapeNode):
         node.color = (0.55, 0.65, 0.8, 0.4)  # to be looked through

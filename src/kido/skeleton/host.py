@@ -43,11 +43,6 @@ class Host(Protocol):
         ...
 
     @property
-    def time(self) -> float:
-        """[s]"""
-        ...
-
-    @property
     def time_step(self) -> float:
         """[s]"""
         ...
