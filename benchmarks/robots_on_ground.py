@@ -31,17 +31,25 @@ HEADER = (
     *("median / KIDO", "contacts", "height [m]", "residual"),
 )
 STIFFNESS = 1000.0  # [N m/rad] of the controller, less where a joint moves little inertia
+EDGE, BOX_MASS = 0.06, 0.2  # [m, kg] of cubes
 DAMPING = 0.1  # [s] beside its stiffness
 
 
 @dataclass(frozen=True)
 class Case:
-    """A robot: its file, height of its base at the start, joints that are bent by a part of their names."""
+    """A robot: its file, height of its base at the start, joints that are bent by a part of their names.
+
+    Attributes:
+        fixed: whether its base stays where it is.
+        boxes: places (x, y) of cubes on the ground that are about it.
+    """
 
     name: str
     file: Path
     height: float
     bent: tuple[tuple[str, float], ...] = ()
+    fixed: bool = False
+    boxes: tuple[tuple[float, float], ...] = ()
 
     def text(self) -> str:
         """What all programs read."""
@@ -62,7 +70,7 @@ class Case:
         (root,) = [link.get("name") for link in robot.findall("link") if link.get("name") not in children]
         if root != "world":
             robot.insert(0, etree.fromstring('<link name="world"/>'))
-            joint = etree.SubElement(robot, "joint", name="root", type="floating")
+            joint = etree.SubElement(robot, "joint", name="root", type="fixed" if self.fixed else "floating")
             etree.SubElement(joint, "parent", link="world")
             etree.SubElement(joint, "child", link=root)
         return etree.tostring(robot, encoding="unicode")
@@ -84,7 +92,8 @@ def _simplify(collision: Any, folder: Path) -> None:
         return
     import trimesh
 
-    low, high = trimesh.load(folder / mesh.get("filename"), force="mesh").bounds
+    name = mesh.get("filename").replace("package://example-robot-data/robots", str(ROBOTS))
+    low, high = trimesh.load(folder / name, force="mesh").bounds
     origin = collision.find("origin")
     place = np.array(origin.get("xyz").split(), dtype=float)
     turn = Rotation.from_euler("xyz", np.array(origin.get("rpy").split(), dtype=float))
@@ -119,8 +128,15 @@ class Kido:
         q = np.array([case.angle(dof.name) for dof in self.robot.dofs])
         self.free = next(k for k, dof in enumerate(self.robot.dofs) if dof.joint.num_dofs == 1)
         q[: self.free] = 0.0
-        q[5] += case.height
+        if self.free:
+            q[5] += case.height
         self.robot.positions = q
+        for k, (x, y) in enumerate(case.boxes):
+            box = kido.Skeleton(f"box {k}")
+            shape = kido.shapes.Box((EDGE, EDGE, EDGE))
+            body = box.add_body("box", kido.FreeJoint("free"), inertia=kido.Inertia.from_shape(shape, mass=BOX_MASS))
+            body.add_shape(shape, friction=FRICTION)
+            self.world.add_skeleton(box).positions = [0.0, 0.0, 0.0, x, y, 0.5 * EDGE]
         self.target = q[self.free :]
         self.names = [dof.name for dof in self.robot.dofs][self.free :]
         self.inertia = 1.0 / np.diag(np.linalg.inv(self.robot.mass_matrix))[self.free :]  # with the others loose
@@ -185,6 +201,11 @@ class Mujoco:
         spec = mujoco.MjSpec.from_string(text)
         for geom in spec.geoms:
             geom.contype, geom.conaffinity, geom.friction = 0, 1, [FRICTION, 0, 0]
+        for x, y in case.boxes:
+            body = spec.worldbody.add_body(pos=[x, y, 0.5 * EDGE])
+            body.add_freejoint()
+            half = [0.5 * EDGE] * 3
+            body.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=half, mass=BOX_MASS, friction=[FRICTION, 0, 0])
         spec.worldbody.add_geom(
             type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], friction=[FRICTION, 0, 0], contype=1, conaffinity=0
         )
@@ -198,7 +219,8 @@ class Mujoco:
         self.dof = np.array([joint.dofadr[0] for joint in joints])
         self.target = np.array([case.angle(name) for name in self.names])
         self.data.qpos[self.at] = self.target
-        self.data.qpos[2] += case.height
+        if not case.fixed:
+            self.data.qpos[2] += case.height
 
     def step(self) -> None:
         self.mujoco.mj_step(self.model, self.data)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import math
 
-from urdf_text import Robot, box, capsule, sphere
+import numpy as np
+from scipy.interpolate import PchipInterpolator
+
+from kido.motions import Motion
+from urdf_text import ZERO, Robot, Vector, box, capsule, sphere
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 ALONG_Y = (math.pi / 2, 0.0, 0.0)
@@ -204,3 +208,80 @@ def arm7() -> Robot:
         robot.link(child, mass, (part,), color)
         parent = child
     return robot
+
+
+SIDE, BEND, TURN = ("side", X), ("bend", Y), ("turn", Z)
+FINGER = {"proximal": (SIDE, BEND), "middle": (BEND,), "distal": (BEND,)}
+THUMB = {"metacarpal": (SIDE, BEND, TURN), "proximal": (SIDE, BEND), "distal": (BEND,)}
+FINGERS = {  # links and their joints' axes; place [m] and turn about x in the palm; lengths [m]
+    "thumb": (THUMB, (0.008, 0.036, 0.025), -0.75, (0.046, 0.034, 0.028)),
+    "index": (FINGER, (0.0, 0.033, 0.1), 0.0, (0.043, 0.026, 0.021)),
+    "middle": (FINGER, (0.0, 0.011, 0.1), 0.0, (0.047, 0.029, 0.022)),
+    "ring": (FINGER, (0.0, -0.011, 0.1), 0.0, (0.043, 0.027, 0.022)),
+    "pinky": (FINGER, (0.0, -0.033, 0.1), 0.0, (0.034, 0.021, 0.02)),
+}
+LIMITS = {"side": (-30, 30), "bend": (-25, 100), "turn": (-60, 60)}  # [degrees]
+
+
+def hand() -> Robot:
+    """A right hand on a forearm that stands, its palm forwards: 24 joints, 1 kg of hand."""
+    robot = Robot("hand", "A right hand of 24 joints on a forearm that stands, its palm forwards.")
+    robot.materials = {"sleeve": (0.24, 0.47, 0.68), "skin": (0.91, 0.72, 0.58), "tips": (0.86, 0.60, 0.48)}
+    robot.link("world")
+    robot.fixed("mount", "world", "forearm")
+    robot.link("forearm", 1.2, (capsule(0.028, 0.14, (0, 0, 0.11)),), "sleeve")
+    _joints(robot, "forearm", "palm", (SIDE, BEND), (0, 0, 0.22))
+    robot.link("palm", 0.5, (box(0.026, 0.088, 0.1, (0, 0, 0.05)),), "skin")
+    for finger, (links, at, turn, lengths) in FINGERS.items():
+        parent = "palm"
+        for k, ((name, axes), length) in enumerate(zip(links.items(), lengths, strict=True)):
+            _joints(robot, parent, f"{finger}_{name}", axes, at, turn)
+            part = capsule(0.0095 - 0.0008 * k, 0.85 * length, (0, 0, 0.5 * length))
+            parent, at, turn = f"{finger}_{name}", (0.0, 0.0, length), 0.0
+            robot.link(parent, length, (part,), "tips" if k == 2 else "skin")  # 1 kg/m
+    return robot
+
+
+def _joints(
+    robot: Robot, parent: str, child: str, axes: tuple[tuple[str, Vector], ...], at: Vector, turn: float = 0.0
+) -> None:
+    """Hinges at one place, with links without mass between them."""
+    for name, direction in axes:
+        link = child if name == axes[-1][0] else f"{child}_{name}"
+        robot.hinge(f"{child}_{name}", parent, link, at, direction, LIMITS[name], 20, 20, 0.002, (turn, 0, 0))
+        if link != child:
+            robot.link(link)
+        parent, at, turn = link, ZERO, 0.0
+
+
+POSES = (  # time [s]; bent from the thumb to the pinky, 0 to 1; spread, 0 to 1; wrist [rad]
+    (0.0, (0, 0, 0, 0, 0), 0.2, 0.0),
+    (1.0, (1, 1, 1, 1, 1), 0.0, 0.3),  # a fist
+    (1.5, (1, 1, 1, 1, 1), 0.0, 0.3),
+    (2.2, (1, 0, 1, 1, 1), 0.0, 0.0),  # counts
+    (3.0, (1, 0, 0, 1, 1), 0.8, 0.0),
+    (3.8, (1, 0, 0, 0, 1), 0.6, 0.0),
+    (4.6, (1, 0, 0, 0, 0), 0.8, 0.0),
+    (5.4, (0, 0, 0, 0, 0), 1.0, -0.3),
+    (6.0, (0.2, 0.8, 0.5, 0.2, 0.0), 0.1, 0.2),  # waves
+    (6.6, (0.2, 0.0, 0.2, 0.5, 0.8), 0.1, -0.2),
+    (7.2, (0.2, 0.8, 0.5, 0.2, 0.0), 0.1, 0.2),
+    (8.0, (0, 0, 0, 0, 0), 0.2, 0.0),
+)
+
+
+def hand_motion() -> Motion:
+    """A hand makes a fist, counts to five and waves."""
+    times = np.arange(161) / 20.0
+    keys = np.array([[*bent, spread, wrist] for _, bent, spread, wrist in POSES])
+    *bent, spread, wrist = PchipInterpolator([pose[0] for pose in POSES], keys)(times).T
+    rows = {"palm_side": 0.1 * np.sin(np.pi * times / 4.0), "palm_bend": wrist}
+    for k, (finger, turned) in enumerate(zip(FINGERS, bent, strict=True)):
+        if finger == "thumb":
+            share = {"metacarpal_side": 0.4, "metacarpal_bend": 0.7, "metacarpal_turn": 0.5, "proximal_side": 0.0}
+            share |= {"proximal_bend": 0.5, "distal_bend": 0.8}
+        else:
+            rows[f"{finger}_proximal_side"] = (0.25 * k - 0.625) * spread
+            share = {"proximal_bend": 1.35, "middle_bend": 1.6, "distal_bend": 0.9}
+        rows |= {f"{finger}_{name}": angle * turned for name, angle in share.items()}
+    return Motion(list(rows), np.round(np.transpose(list(rows.values())), 3), 20.0)

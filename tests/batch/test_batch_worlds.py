@@ -116,6 +116,23 @@ def test_properties_do_not_depend_on_company_or_threads(humanoid):
     assert np.array_equal(found.positions[18], one.positions[0])
 
 
+def test_bits_over_a_long_run_in_other_company(humanoid):
+    """They fall and lie within it: 16 worlds in two threads as one rollout, three of them step by step in one."""
+    properties = {"mass": properties_of(humanoid.skeletons[1], 16)["mass"]}
+    commands = commands_of(humanoid, 16, steps=150)
+    pool = RolloutPool(humanoid, skeleton=1, threads=2, lanes=True)
+    found = pool.run(commands=commands, properties=properties, hold=10, every=100)
+    assert not found.errors and (found.steps == 1500).all()
+    chosen = [9, 3, 14]
+    own = {"mass": properties["mass"][chosen]}
+    worlds = Worlds(humanoid, skeleton=1, properties=own, threads=1)
+    for k in range(150):
+        q, u = worlds.step(commands[chosen, k], 10)
+        if k % 10 == 9:
+            assert np.array_equal(q, found.positions[chosen, k // 10])
+            assert np.array_equal(u, found.velocities[chosen, k // 10])
+
+
 def test_gains_and_joint_friction_by_name():
     """A position actuator under gravity holds at q with kp (target - q) = m g l cos q; friction stops a slow wheel."""
     arm = kido.Skeleton("arm")
@@ -243,6 +260,32 @@ def test_one_world_as_a_world_and_back(humanoid):
     for k in range(20, STEPS):
         worlds.step(commands[:, k])
     assert np.array_equal(worlds.positions[2], after[2]) and worlds.steps.tolist() == [60, 60, 40]
+
+
+@pytest.mark.parametrize("lanes", [False, True])
+def test_forces_and_reports_are_those_of_single_worlds(humanoid, lanes):
+    """Standing worlds end their steps in lanes, others by themselves: all have the results that `World` has."""
+    commands = commands_of(humanoid, 9, size=0.5)
+    bodies = ["left_foot", "box/box"]
+    worlds = Worlds(humanoid, 9, skeleton=1, bodies=bodies, lanes=lanes, threads=1)
+    for k in range(STEPS):
+        worlds.step(commands[:, k])
+    for k in (0, 8):
+        twin = humanoid.clone()
+        robot, box = twin.skeletons[1], twin.skeletons[2].bodies[0]
+        for row in commands[k]:
+            robot.commands = row
+            twin.step()
+        assert worlds.constraint_forces[k] == pytest.approx(twin.constraint_forces(1), abs=1e-5)
+        assert worlds.actuator_forces[k] == pytest.approx(twin.actuator_forces(1), abs=1e-12)
+        ground = twin.skeletons[0].bodies[0]
+        assert worlds.contact_wrenches[k, 0, 3:] == pytest.approx(
+            twin.contact_force(ground, robot.body("left_foot")), abs=1e-5
+        )
+        assert worlds.contact_wrenches[k, 1, 3:] == pytest.approx(twin.contact_force(ground, box), abs=1e-5)
+        report = worlds.export(k).report
+        assert 0.0 < report.residual <= 1e-6 and report.iterations > 0
+        assert report.dissipation == pytest.approx(twin.report.dissipation, abs=1e-6)
 
 
 def test_commands_go_on_and_controllers_are_called(humanoid):

@@ -20,10 +20,17 @@ def number(demo: Demo, label: str) -> float:
     return float(next(f for key, f in demo.numbers.items() if key.startswith(label))())
 
 
+def worst(demo: Demo, seconds: float | None, label: str) -> float:
+    """The largest value of a number at the frames of a run."""
+    seen: list[float] = []
+    demo.run(seconds, lambda _: seen.append(number(demo, label)))
+    return max(seen)
+
+
 def test_every_demo_has_a_name_a_program_and_a_description():
     assert {
-        *("atlas_puppet", "balance", "biped_stand", "box_stacking", "boxes", "chain", "collisions", "dominoes"),
-        *("human_puppet", "ik", "joint_constraints", "motion_analysis", "multi_pendulum"),
+        *("atlas_puppet", "balance", "biped_stand", "box_stacking", "boxes", "chain", "collisions", "dominoes", "hand"),
+        *("human_puppet", "hybrid", "ik", "joint_constraints", "motion_analysis", "multi_pendulum"),
     } <= set(demos.names())
     for name in demos.names():
         first = demos.description(name).partition("\n")[0]
@@ -118,15 +125,15 @@ def test_chain_euler_explodes_and_runge_kutta_keeps_the_energy():
     assert "exploded" not in demo.read()["energy gained, explicit Euler [J]"]
 
 
-def old_skel(path: Path, links: int) -> Path:
-    """A chain in RTQL8's format: cubes on rotation vectors, hanging down its Y axis."""
+def old_skel(path: Path, links: int, base: str = "") -> Path:
+    """A chain in RTQL8's format: boxes on rotation vectors, hanging down its Y axis, on a node that is put before."""
     names = [[f"n{k}<a-{axis}>" for axis in "XYZ"] for k in range(links)]
     text = "dofs { L { 0.05, 0, 10 } " + "".join(f"{n} {{ 0, -3, 3 }} " for group in names for n in group)
-    text += "} mass { m { 0.1 } } "
+    text += "x { 0, -9, 9 } y { 0, -9, 9 } z { 0, -9, 9 } } mass { m { 0.1 } } " + base
     for k, group in enumerate(names):
         text += f"node n{k} {{ 0 chain {{ 2 telescope {{ <0,-1,0>, L }} rotate_expmap {{ <{', '.join(group)}> }} }} "
         text += "primitive { <0.2,1,0.2>, <0,-0.5,0>, L, CUBE, m } "
-    path.write_text(text + "}" * links)
+    path.write_text(text + "}" * (links + bool(base)))
     return path
 
 
@@ -304,6 +311,116 @@ def test_dominoes_stand_until_they_are_pushed(monkeypatch):
     assert demo.read()["dominoes down"] == "0 of 20"
 
 
+def bent_hand() -> tuple[kido.Skeleton, kido.Motion]:
+    """A hand as files of others have it, and a motion that stays in a pose whose weight all joints feel."""
+    hand = kido.load("hand")
+    hand.body("index_distal").name = "mine_indexDIP"
+    pose = np.where([d.name.endswith("bend") for d in hand.dofs], 0.4, 0.1)
+    return hand, kido.Motion([d.name for d in hand.dofs], np.tile(pose, (60, 1)), 60.0)
+
+
+@pytest.mark.parametrize("stable", [True, False])
+def test_the_hand_sags_as_much_as_its_gains_say(stable, tmp_path: Path):
+    """At rest Kp e = g with stable PD, and M kp e = g with PD."""
+    hand, motion = bent_hand()
+    kido.save(motion, tmp_path / "still.dof")
+    demo = demos.load("hand", hand, motion=tmp_path / "still.dof")
+    assert demo.duration == pytest.approx(59 / 60, abs=1e-3)
+    if not stable:
+        demo.press("C")
+    demo.slide("Gains, times the tutorial's", 3.0)
+    demo.run(3.0 if stable else 20.0)  # light joints with dampers of their own are slow
+    g = np.array(hand.gravity_forces)
+    error = g / 45.0 if stable else np.linalg.solve(hand.mass_matrix, g) / 2400.0
+    assert hand.positions == pytest.approx(motion.positions[0] - error, abs=1e-6)
+    assert number(demo, "the worst joint") == pytest.approx(np.rad2deg(np.abs(error).max()), abs=1e-4)
+    assert number(demo, "joints are off") == pytest.approx(np.rad2deg(np.sqrt(np.mean(error**2))), abs=1e-4)
+
+
+def test_stable_pd_follows_the_motion_and_takes_pushes_better_than_pd():
+    for law, moving, pushed in (
+        ("stable PD", (0.0, 3.0), (10.0, 30.0)),
+        ("PD", (20.0, 90.0), (30.0, 180.0)),
+    ):  # degrees
+        demo = demos.load("hand")
+        if law == "PD":
+            demo.press("C")
+        assert demo.read()["forces"] == law
+        assert moving[0] < worst(demo, None, "the worst joint") < moving[1]
+        for key in "1234":
+            demo.press(key)
+            assert pushed[0] < worst(demo, 0.4, "the worst joint") < pushed[1], key
+    demo = demos.load("hand")
+    demo.run(2.0)
+    demo.model.reset()
+    demo.run(1.0)
+    assert number(demo, "the worst joint") < 3.0  # the motion has begun again
+
+
+def test_pd_of_the_hand_is_stable_up_to_its_bound():
+    """Scaled by M each joint is that of mass 1: h kd < 2 by the world's midpoint rule, 133 times the gains."""
+    for times, stable in ((130.0, True), (137.0, False)):
+        demo = demos.load("hand", bent_hand()[0], motion=bent_hand()[1])
+        demo.press("C")
+        demo.sliders["Gains, times the tutorial's"].f(times)
+        if stable:
+            demo.run(2.0)
+            assert number(demo, "the worst joint") < 1.0
+        else:
+            with pytest.raises(StateError):
+                demo.run(2.0)
+
+
+def told_path(seconds: float) -> float:
+    """Where the base is, step by step: 299 steps each of acceleration, one of none between them; mirrored, and back."""
+    x = u = 0.0
+    h = 1e-3
+    for k in range(round(seconds / h)):
+        n, place = divmod(k - 501, 300)
+        a = (5, -7, 6, -5, 5, -5)[n % 6] if 0 <= n < 24 and place < 299 else 0.0
+        a = -a if 6 <= n < 18 else a
+        x, u = x + h * u + 0.5 * h * h * a, u + h * a
+    return x
+
+
+@pytest.mark.parametrize("files", [False, True])
+def test_the_base_goes_as_it_is_told_and_the_hand_hangs_by_its_gains(files: bool, tmp_path: Path):
+    base = "node base { 0 chain { 1 translate { <x,y,z> } } primitive { <1,1,1>, <0,0,0>, L, CUBE, m } "
+    own = [old_skel(tmp_path / "mobile.skel", 3, base)] if files else []
+    demo, off = demos.load("hybrid", *own), []
+    robot = demo.model.skeletons[0]
+    start = robot.positions
+
+    def watch(t):
+        off.append(abs(robot.positions[0] - told_path(t)))
+        assert number(demo, "base off") < 1e-10
+
+    demo.run(3.0, watch)
+    assert max(off) < 1e-10
+    assert np.abs(robot.positions[0] - start[0]) > 0.05
+    demo.run(15.0)
+    assert abs(robot.positions[0] - start[0]) < 1e-10 and number(demo, "base off") < 1e-10  # it is back
+    joints = np.arange(3, robot.num_dofs)
+    M, g = np.array(robot.mass_matrix), np.array(robot.gravity_forces)
+    sag = np.linalg.solve(M[np.ix_(joints, joints)], g[joints]) / 500.0
+    assert (robot.positions - start)[joints] == pytest.approx(-sag, abs=2e-5)
+
+
+def test_computed_torque_holds_the_hand_of_the_mobile_manipulator():
+    demo = demos.load("hybrid")
+    assert worst(demo, 2.5, "hand off") > 10.0  # mm
+    demo = demos.load("hybrid")
+    demo.press("C")
+    assert worst(demo, 2.5, "hand off") < 1e-6
+    demo.press("C")
+    before = number(demo, "hand off")
+    demo.press("1")
+    demo.run(0.1)
+    assert number(demo, "hand off") > before + 5.0
+    with pytest.raises(ModelError, match="'arm7' has no joint that slides"):
+        demos.load("hybrid", "arm7")
+
+
 def test_the_biped_stands_and_takes_its_pushes():
     demo = demos.load("biped_stand")
     demo.run(2.0)
@@ -423,7 +540,7 @@ def test_the_human_puppet_dances_by_priority():
 
 def test_a_puppet_that_is_led_follows():
     demo = demos.load("human_puppet")
-    demo.press("D")
+    demo.press("F")
     demo.run(0.1)
     hand = demo.model.body("right_hand")
     target = next(m.target for m in hand_tasks(demo) if m.node is hand)
@@ -481,7 +598,7 @@ def test_a_hop_and_its_analysis(monkeypatch, tmp_path):
     assert demo.read()["on the ground"] == "left_foot, right_foot"
     demo.run(1.2 + 0.1)  # about the top of the flight
     assert demo.read()["on the ground"] == "nothing"
-    demo.press("W")
+    demo.press("F")
     lines = (tmp_path / "a.csv").read_text().splitlines()
     assert lines[0].startswith("times,positions/root_rx") and demo.read()["written"] == str(tmp_path / "a.csv")
 

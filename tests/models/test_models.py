@@ -14,7 +14,7 @@ import kido
 from kido import models
 
 ROOT = Path(__file__).resolve().parents[2]
-ROBOTS = ("arm7", "humanoid", "quadruped")
+ROBOTS = ("arm7", "hand", "humanoid", "quadruped")
 WORLDS = {
     "stack": models.stack_scene(),
     "container": models.container_scene(),
@@ -50,9 +50,9 @@ def test_files_are_what_their_generator_writes():
         texts = runpy.run_path(str(ROOT / "tools" / "make_models.py"))["texts"]()
     finally:
         sys.path.remove(str(ROOT / "tools"))
-    assert sorted(texts) == sorted(models.path(name).name for name in models.names())
+    assert sorted(texts) == sorted(["hand.dof", *(models.path(name).name for name in models.names())])
     for name, text in texts.items():
-        assert models.path(Path(name).stem).read_text(encoding="utf-8") == text, name
+        assert models.path(Path(name).stem).with_name(name).read_text(encoding="utf-8") == text, name
 
 
 @pytest.mark.parametrize("name", models.names())
@@ -147,8 +147,9 @@ def test_pinocchio_reads_the_same_robot(name):
     data = model.createData()
     q = pin.neutral(model)
     assert model.nv == robot.num_dofs
-    # The arm's base is fixed to the world: Pinocchio keeps no mass of what cannot move.
-    fixed = robot.body("base").inertia.mass if name == "arm7" else 0.0
+    # What is fixed to the world: Pinocchio keeps no mass of what cannot move.
+    fixed = {"arm7": "base", "hand": "forearm"}.get(name)
+    fixed = robot.body(fixed).inertia.mass if fixed else 0.0
     assert pin.computeTotalMass(model) + fixed == pytest.approx(robot.mass, rel=1e-12)
     pin.framesForwardKinematics(model, data, q)
     for body in robot.bodies:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -57,6 +59,25 @@ def test_the_graph_has_each_model_and_connection_once() -> None:
         ("wheel.control", "wheel.motor", "y -> voltage [V]", ""),
     ]
     assert text.count("subgraph") == 1 and text.count("{") == text.count("}")
+
+
+def test_graphs_are_drawn_by_graphviz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the program on the PATH: here one that gives back how it was called and what it was told."""
+    system = rover()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(kido.ModelError, match="install graphviz"):
+        system.draw(tmp_path / "graph.svg")
+    program = tmp_path / "dot"
+    program.write_text(f"#!{sys.executable}\nimport sys\nprint(sys.argv[1])\nprint(sys.stdin.read())\n")
+    program.chmod(0o755)
+    system.draw(tmp_path / "graph.svg")
+    assert (tmp_path / "graph.svg").read_text() == f"-Tsvg\n{system.graph()}\n"
+    with pytest.raises(kido.ModelError, match=r"\.svg, \.pdf, \.png"):
+        system.draw(tmp_path / "graph.txt")
+    program.write_text(f"#!{sys.executable}\nimport sys\nsys.exit('no such thing')\n")
+    with pytest.raises(kido.ModelError, match="no such thing"):
+        system.draw(tmp_path / "other.svg")
+    assert not (tmp_path / "other.svg").exists()
 
 
 def test_costs_name_what_runs_and_change_nothing() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from scipy.linalg import expm
 
 from kido.integrators import RK4, DormandPrince
 from kido.systems import Input, Model, Output, Parameter, System
-from system_models import PID, Attitude, Ball, Hub, Mass, Motor, Orbit, PythonPD, SampledPD
+from system_models import PID, Attitude, Ball, Hub, Mass, Motor, Orbit, PythonPD, SampledPD, Walk
 
 # Rounding of a thousand steps of values of size one.
 ROUNDING = 1e-12
@@ -114,6 +116,21 @@ def test_order_of_adding_does_not_change_a_bit() -> None:
         system.run(0.777)
         found.append((mass.q.value, mass.v.value))
     assert found[0] == found[1] == found[2]
+
+
+def test_threads_do_not_change_a_bit() -> None:
+    """Four systems at once, each in a thread, as one after the other."""
+
+    def run(_: int) -> tuple[float, ...]:
+        system, mass = two_rates()
+        system.add(Ball())
+        walk = system.add(Walk())
+        system.run(0.777)
+        return (mass.q.value, mass.v.value, *walk.at.value)
+
+    alone = run(0)
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(run, range(4))) == [alone] * 4
 
 
 class Switch(Model):

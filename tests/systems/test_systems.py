@@ -521,6 +521,51 @@ def test_nan_is_named_by_its_port() -> None:
         system.run(1.0)
 
 
+@pytest.mark.parametrize("where", ["outputs", "update"])
+def test_a_tick_that_fails_is_undone_and_done_later(where: str) -> None:
+    """What raises once, in the middle of a tick of several models, does not change what follows."""
+
+    def run(fails: bool) -> tuple[float, ...]:
+        class Odd(PythonModel):
+            rate = 100
+            q = Input("m")
+            n = State("1")
+            y = Output()
+
+            def update(self):
+                self.once("update")
+                return {"n": self.n + self.q}
+
+            def outputs(self):
+                self.once("outputs")
+                return {"y": self.n}
+
+            def once(self, method: str) -> None:
+                nonlocal fails
+                if fails and method == where and self.time >= 0.2:
+                    fails = False
+                    raise ZeroDivisionError("once")
+
+        system = System()
+        mass, law, odd, walk = (
+            system.add(Mass(q=1.0)),
+            system.add(SampledPD("pd")),
+            system.add(Odd()),
+            system.add(Walk()),
+        )
+        for source, target in (("mass.q", "pd.q"), ("pd.force", "mass.force"), ("mass.q", "odd.q")):
+            system.connect(source, target)
+        log = system.log([odd.y, law.force], 100)
+        if fails:
+            with pytest.raises(ZeroDivisionError):
+                system.run(0.3)
+            assert system.time == 0.2
+        system.run(0.5 - system.time)
+        return (mass.q.value, mass.v.value, odd.n.value, *walk.at.value, *log["odd.y"], *log.times)
+
+    assert run(True) == run(False)
+
+
 @pytest.mark.parametrize("duration", [-1.0, math.nan, math.inf, "1", 1.5e-9 + 1e-10, True])
 def test_durations_that_cannot_be(duration) -> None:
     system = System()
@@ -557,6 +602,26 @@ def test_parameters_and_states_may_be_set_while_it_runs() -> None:
     assert motor.torque.value == 0.0
     system.run(30.0)
     assert motor.speed.value == pytest.approx(0.01 / (0.1 * 2.0 + 0.01**2), abs=1e-12)
+
+
+def test_equations_are_written_down_anew_after_a_change() -> None:
+    class Power(Model):
+        def __init__(self, exponent: int):
+            super().__init__("power")
+            self.exponent = exponent
+
+        u = Input(default=3.0)
+        y = Output()
+
+        def outputs(self):
+            return {"y": self.u**self.exponent}
+
+    system = System()
+    power = system.add(Power(2))
+    assert power.y.value == 9.0
+    power.exponent = 3
+    power.changed()
+    assert power.y.value == 27.0
 
 
 def test_parts_come_and_go_and_states_stay() -> None:

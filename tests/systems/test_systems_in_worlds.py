@@ -210,6 +210,11 @@ def test_what_does_not_fit_a_world_is_refused() -> None:
         system.add(PD("law", rate=2000.0))
     with pytest.raises(kido.ModelError, match="whole number of the world's time steps"):
         system.run(0.0005)
+    part = kido.systems.Assembly("part")
+    gains = [part.add(PD(name)) for name in "ab"]
+    part.connect(gains[0].force, gains[1].q, delay=2000.0)
+    with pytest.raises(kido.ModelError, match=r"a\.force"):
+        system.add(part)
     with pytest.raises(kido.ModelError, match="this system has none"):
         System().add(JointPort(skeleton.dofs[0]))
     with pytest.raises(kido.ModelError, match="no skeleton in world"):
@@ -224,6 +229,14 @@ def test_what_does_not_fit_a_world_is_refused() -> None:
     with pytest.raises(kido.ModelError, match="LOCKED"):
         JointPort(skeleton.dofs[0])
     assert system.parts == ()
+
+
+def test_batches_refuse_worlds_whose_systems_they_cannot_put_back() -> None:
+    world, skeleton = pendulum()
+    system = closed(world, skeleton, PD("law"))
+    system.run(0.01)
+    with pytest.raises(kido.ModelError, match="system 'system' has states"):
+        kido.batch.Worlds(world, 2)
 
 
 def test_nan_in_a_world_names_its_port() -> None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from kido.batch.lockstep_struct import LOCKSTEP
 from kido.batch.rollout_worker import keep_record, place_commands
+from kido.constraints.impact_time import add_ways
 from kido.jit import LANES, callback, entry, kernel, view
 from kido.simulation.balance import floating_base, is_loose, note_held
-from kido.simulation.integrate import hand_back, move_tree, return_impulses
+from kido.simulation.integrate import hand_back, move_tree, report, take_impulses
 from kido.simulation.predict import predict_trees, worse
 from kido.simulation.step import (
     AT_ASSEMBLE,
@@ -194,7 +195,7 @@ def integrate_settled(x, w):
     t = w.tree
     h = w.time_step
     c = w.collision
-    return_impulses(c, w.problem, w.row_origins)
+    energy = take_impulses(w)
     for tree_index in range(x.robot.shape[0]):
         if x.robot[tree_index] != 0:
             first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
@@ -202,6 +203,9 @@ def integrate_settled(x, w):
             hand_back(t, w.data, w, w.problem, first, last, h)
         else:
             w.integrate_share(w, tree_index, tree_index + 1, 0)
+    if w.row_origins.num_impacts > 0:
+        add_ways(t, w.data, c, w.problem, w.row_origins)
+    report(c, w.problem, w, energy)
     w.steps += 1
 
 

@@ -111,6 +111,12 @@ class Worlds(FixedAttributes):
                 f"worlds like {world.name!r}: controllers {', '.join(asking)} are called from Python, which batches do "
                 "not; those of kido.control without functions of time run compiled"
             )
+        remembering = [c.name for c in world.controllers if c.has_state]
+        if remembering:
+            raise ModelError(
+                f"worlds like {world.name!r}: {', '.join(remembering)} has states that snapshots of worlds lack, "
+                "and batches put worlds back to these; run such worlds one by one"
+            )
         if number is not None:
             number = whole_number("number", number)
         if models and number not in (None, len(models)):
@@ -240,6 +246,8 @@ class Worlds(FixedAttributes):
         Raises:
             StateError: commands of another shape or not finite, with the number of the world; nothing is changed. What
                 goes wrong in a world is in `errors`, and the others go on.
+
+        An interruption (Ctrl-C) may leave worlds at different steps; `reset` them, or put snapshots back.
         """
         count = whole_number("n", n)
         number, dofs = len(self), self.num_dofs

@@ -111,7 +111,7 @@ class Replay:
     html: Annotated[str | None, arg(metavar="F.html", help_behavior_hint="")] = None
     """Write a page that plays it offline."""
     film: Annotated[str | None, arg(metavar="FILE", help_behavior_hint="")] = None
-    """Write a film, .mp4, .webp or .gif; needs Chromium, and ffmpeg for .mp4."""
+    """Write a film, .mp4, .webp or .gif; needs ffmpeg for .mp4."""
     view: bool = False
     """Play it in the browser, again and again."""
     fps: Annotated[float, arg(metavar="N")] = 30.0
@@ -210,7 +210,7 @@ class Demo:
     html: Annotated[str | None, arg(metavar="F.html", aliases=("--export",), help_behavior_hint="")] = None
     """Write a page that plays the motion in any browser, offline."""
     film: Annotated[str | None, arg(metavar="FILE", help_behavior_hint="")] = None
-    """Write a film, .mp4, .webp or .gif; needs Chromium, and ffmpeg for .mp4."""
+    """Write a film, .mp4, .webp or .gif; needs ffmpeg for .mp4."""
     press: Annotated[list[str], UseAppendAction, arg(metavar="KEY", help_behavior_hint="")] = field(
         default_factory=list
     )

@@ -68,6 +68,7 @@ class Reference:
     def __init__(self, skeleton: Skeleton, dofs: NDArray[np.int64], given: Any):
         self.skeleton, self.dofs, self.given = skeleton, dofs, given
         self.constant: Array | None = None
+        self._derivatives: tuple[float, Any] | None = None  # of a motion, by period
         self.is_motion = hasattr(given, "resampled")
         names = tuple(dof.name for dof in skeleton.dofs)
         if self.is_motion and given.names != names:
@@ -129,15 +130,23 @@ class Reference:
         if not 0.0 <= seconds < np.inf:
             raise ModelError(f"skeleton {self.skeleton.name!r}: target: duration: expected seconds, got {seconds!r}")
         if self.is_motion:
-            q, u, a = self.given.resampled(1.0 / period, smooth=True).derivatives()
-            rates = self._spread_rates
-            found = [self.whole(row) for row in q], [rates(row) for row in u], [rates(row) for row in a]
+            found = self._rows_of_motion(period)
         else:
             times = period * np.arange(math.ceil(seconds / period - 1e-9) + 1)
             found = tuple([f(t) for t in times] for f in (self.positions, self.velocities, self.accelerations))
         rows = np.array(found[0]), np.array(found[1]), np.array(found[2])
         rows[1][-1] = rows[2][-1] = 0.0
         return rows
+
+    def _rows_of_motion(self, period: float) -> tuple[Array, Array, Array]:
+        """`rows` of a motion, which does not change: derivatives are kept, as gains may be set often."""
+        if self._derivatives is None or self._derivatives[0] != period:
+            self._derivatives = period, self.given.resampled(1.0 / period, smooth=True).derivatives()
+        q, u, a = self._derivatives[1]
+        found = np.tile(self.skeleton.positions, (len(q), 1)), np.zeros_like(u), np.zeros_like(a)
+        for rows, given in zip(found, (q, u, a), strict=True):
+            rows[:, self.dofs] = given[:, self.dofs]
+        return found
 
     def _spread_rates(self, values: Any) -> Array:
         n = self.skeleton.num_dofs

@@ -1,13 +1,15 @@
 """An arm pushes the first of a row of dominoes; all of them fall.
 
 A port of DART's tutorial `dominoes`, manipulator and all. The hand follows a path by inverse kinematics; the arm is
-held to it by computed torque, a PD law inside of inverse dynamics, at 1 kHz: tau = M (kp (q_d - q) + kd (u_d - u)) +
-c(q, u) + g(q).
+held to it by computed torque, a PD law inside of inverse dynamics, at 1 kHz.
 """
+
+from types import SimpleNamespace
 
 import numpy as np
 
 import kido
+from kido.control import ComputedTorque
 from kido.demos.demo import FPS, Demo
 
 COUNT, KP, KD = 20, 400.0, 40.0  # [], [1/s^2], [1/s]
@@ -30,7 +32,13 @@ def make():
     for name, angle in kido.models.start_positions("arm7").items():
         arm.joint(name).positions = [angle]
     arm.positions = goal = ahead = kido.ik.solve(hand, target).positions
-    began, kp, place, rate, since = None, KP, target.copy(), 0.0 * goal, 0.0
+    began, place, rate, since = None, target.copy(), 0.0 * goal, 0.0
+
+    moving = SimpleNamespace(  # between frames, along a line
+        positions=lambda t: goal + rate * (t - since), velocities=lambda t: rate, accelerations=lambda t: 0.0 * rate
+    )
+    hold = ComputedTorque(arm, moving, KP, KD)
+    world.add_controller(hold)
 
     @demo.key("1", "Push")
     def push():
@@ -39,8 +47,7 @@ def make():
 
     @demo.slider("Stiffness [1/s^2]", 0.0, 1000.0, value=KP)
     def stiffness(value):
-        nonlocal kp
-        kp = value
+        hold.kp = value
 
     @demo.every_frame
     def follow(time):
@@ -50,13 +57,6 @@ def make():
         place[0, 3] = target[0, 3] + THROUGH * np.sin(np.pi * share) ** 2  # there and back
         goal, ahead = ahead, kido.ik.solve(hand, place, start=ahead).positions
         rate, since = (ahead - goal) * FPS, time
-
-    def hold(_):
-        q, u = arm.positions, arm.velocities
-        q_d = goal + rate * (world.time - since)
-        arm.forces = arm.inverse_dynamics(q, u, kp * (q_d - q) + KD * (rate - u))
-
-    world.add_step_callback(hold, before=True)
 
     @demo.number("dominoes down")
     def down():

@@ -2,7 +2,7 @@
 
 A port of DART's puppets, on our own humanoid. Feet come first (priority 0), then hands, then the place of the head:
 what a level asks for is done in the null space of those above, so that the head comes as near as feet and hands leave
-it. While the puppet dances its targets move along circles; key D stops them, and every target can be dragged and
+it. While the puppet dances its targets move along circles; key F stops them, and every target can be dragged and
 turned on the page.
 """
 
@@ -38,7 +38,7 @@ def puppet(robot, nodes, circles, half_spaces=()):
     demo = Demo(robot, duration=4.0)
     dances, result = True, whole.solve_and_apply(allow_incomplete_result=True)
 
-    @demo.key("D", "Dance, or stop and follow your hand")
+    @demo.key("F", "Dance, or stop and follow your hand")
     def dance_or_stop():
         nonlocal dances
         dances = not dances

@@ -54,7 +54,7 @@ def make(skeleton=None):
         held = MotionProblem(human, initial=human.positions, constraints=ConstraintBox(constraints()), objectives=near)
         human.positions, steps = held.solve_motion().positions[0], STEPS
 
-    @demo.key("S", "Back to the start")
+    @demo.key("B", "Back to the start")
     def back():
         nonlocal steps
         human.positions, steps = start, STEPS

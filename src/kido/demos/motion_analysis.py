@@ -2,7 +2,7 @@
 
 The application of RTQL8's tutorial, which writes torques and momenta of a hand to a file. Here a person squats and
 hops; the arrow is the force that the motion takes from the ground, at its zero-moment point. The slider smooths the
-motion, key W writes everything to a file. With `--skeleton fixedHand.skel --motion fixedHand.dof` it is the hand.
+motion, key F writes everything to a file. With `--skeleton fixedHand.skel --motion fixedHand.dof` it is the hand.
 """
 
 import tempfile
@@ -52,27 +52,26 @@ def hop(human):
 
 
 def make(skeleton=None, *, motion=None):
-    if motion is None or motion.skeleton is None or skeleton is not None:
-        model = kido.load("humanoid") if skeleton is None else skeleton
-        motion = hop(model) if motion is None else motion.on(model)
-    model = motion.skeleton
+    model = kido.load("humanoid") if motion is None or motion.skeleton is None else motion.skeleton
+    model = model if skeleton is None else skeleton
+    motion = hop(model) if motion is None else motion.on(model)
     for node in model.nodes(kido.ShapeNode):
         node.color = (0.55, 0.65, 0.8, 0.4)  # to be looked through
     demo = Demo(model, duration=motion.duration)
-    found, frame, slow, written = kido.motions.analyze(motion), 0, 1.0, "no: press W"
+    found, frame, slow, written = kido.motions.analyze(motion), 0, 1.0, "no: press F"
 
     @demo.slider("Cutoff [Hz]", 2.0, motion.frame_rate / 2, value=motion.frame_rate / 4)
     def smooth(cutoff):
         nonlocal found
         found = kido.motions.analyze(motion, cutoff=cutoff)
 
-    @demo.key("W", "Write all series to a file")
+    @demo.key("F", "Write all series to a file")
     def write():
         nonlocal written
         found.save(FILE, overwrite=True)
         written = str(FILE)
 
-    @demo.key("S", "Slow motion, or not")
+    @demo.key("L", "Slow motion, or not")
     def slow_or_not():
         nonlocal slow
         slow = 0.2 if slow == 1.0 else 1.0

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.arrays import fixed
 from kido.attributes import FixedAttributes
+from kido.batch import Batch
 from kido.errors import NameLookupError, StateError
 from kido.math.transform import as_numbers, number_or_nan
 from kido.motions.fitting import fit
@@ -29,6 +30,7 @@ __all__ = ["Derivatives", "Motion"]
 
 Array = NDArray[np.float64]
 HUGE = 1e100  # numbers whose products are numbers
+MANY = 16  # rows that are moved together sooner than one by one
 SLOWEST, FASTEST = 500.0, 2.0  # frames in the time of one oscillation of a cutoff
 
 
@@ -105,6 +107,7 @@ class Motion(FixedAttributes):
             where = f"'{self.names[column]}' is {values[frame, column]:g} in frame {frame}"
             raise StateError(f"motion: {where}; expected a number below {HUGE:g}")
         self.positions = fixed(values)
+        self._curve: tuple[Any, Development] | None = None  # through all frames, and of which structure of the skeleton
 
     def __repr__(self) -> str:
         of = "" if self.skeleton is None else f" of {self.skeleton.name!r}"
@@ -173,13 +176,18 @@ class Motion(FixedAttributes):
         skeleton = self._checked()
         if skeleton is None or not len(positions):
             return np.asarray(positions) + np.asarray(velocities)
+        if len(positions) >= MANY:
+            return Batch(skeleton).integrate(positions, velocities, 1.0)
         return np.array([skeleton.integrate_positions(q, u) for q, u in zip(positions, velocities, strict=True)])
 
     def _developed(self, cutoff: float | None = None) -> Development:
         joints = () if self.skeleton is None else self.skeleton.joints
         curved = any(CoordinateKind.ROTATION in joint.coordinate_kinds for joint in joints)
-        if cutoff is None:
-            return Development(self, self.positions, curved)
+        if cutoff is None:  # kept, as it is asked for at one time after the other
+            version = None if self.skeleton is None else self.skeleton.structure_version
+            if self._curve is None or self._curve[0] != version:
+                self._curve = version, Development(self, self.positions, curved)
+            return self._curve[1]
         number = number_or_nan(cutoff)
         lowest, highest = self.frame_rate / SLOWEST, self.frame_rate / FASTEST
         if not lowest <= number <= highest:

@@ -69,7 +69,7 @@ def paint_solid(s, r, begin, end, sky, n):
     for row in range(begin, end):
         for column in range(r.width):
             k = (row - begin) * n * columns + column * n
-            even = n > 1 and is_even(s, r, k, n)
+            even = is_even(s, r, k, n)
             if even:
                 w = 0.5 * (r.inverse[k] + r.inverse[k + (n - 1) * (columns + 1)])
                 red, green, blue = paint_sample(s, r, k, column * n + middle, row * n + middle, n, w, sky, n)
@@ -82,9 +82,43 @@ def paint_solid(s, r, begin, end, sky, n):
 
 
 @kernel
-def paint_front(s, r, begin, count):
+def paint_layer(s, r, begin, end, n):
+    """Add to `front` the layer of what is seen through that `owner` and `inverse` have; returns whether there is."""
+    front, columns, middle = r.front, r.columns, 0.5 * (n - 1)
+    found = False
+    for row in range(begin, end):
+        for column in range(r.width):
+            k = (row - begin) * n * columns + column * n
+            even = is_even(s, r, k, n)
+            if even:
+                if r.owner[k] < 0:
+                    continue
+                w = 0.5 * (r.inverse[k] + r.inverse[k + (n - 1) * (columns + 1)])
+                x, y = column * n + middle, row * n + middle
+                red, green, blue = shade_sample(s, r, r.owner[k], r.facet[k], x, y, w, n)
+            for j in range(n):
+                for m in range(n):
+                    q = k + j * columns + m
+                    i = r.owner[q]
+                    if i < 0:
+                        continue
+                    found = True
+                    if not even:
+                        x, y = column * n + m, row * n + j
+                        red, green, blue = shade_sample(s, r, i, r.facet[q], x, y, r.inverse[q], 1)
+                    share = front[q, 3] * s.color[i, 3]
+                    front[q, 0] += share * red
+                    front[q, 1] += share * green
+                    front[q, 2] += share * blue
+                    front[q, 3] -= share
+                    r.limit[q] = r.inverse[q]
+    return found
+
+
+@kernel
+def paint_front(s, r, begin, end, n):
     """Add to `paint` what is seen through: layer by layer, the nearest first."""
-    paint, front, inverse, columns = r.paint, r.front, r.inverse, r.columns
+    paint, front, inverse, count = r.paint, r.front, r.inverse, (end - begin) * n * r.columns
     for k in range(count):
         front[k, 0] = front[k, 1] = front[k, 2] = 0.0
         front[k, 3], front[k, 4] = 1.0, inverse[k]
@@ -92,21 +126,8 @@ def paint_front(s, r, begin, count):
         for k in range(count):
             inverse[k] = front[k, 4]
             r.owner[k] = -1
-        draw_things(s, r, begin, begin + count // columns, TRANSPARENT)
-        found = False
-        for k in range(count):
-            i = r.owner[k]
-            if i < 0:
-                continue
-            found = True
-            red, green, blue = shade_sample(s, r, i, r.facet[k], k % columns, begin + k // columns, inverse[k], 1)
-            share = front[k, 3] * s.color[i, 3]
-            front[k, 0] += share * red
-            front[k, 1] += share * green
-            front[k, 2] += share * blue
-            front[k, 3] -= share
-            r.limit[k] = inverse[k]
-        if not found:
+        draw_things(s, r, begin * n, end * n, TRANSPARENT)
+        if not paint_layer(s, r, begin, end, n):
             break
     for k in range(count):
         for m in range(3):
@@ -195,14 +216,13 @@ def draw_images(
             rows = capacity // (r.columns * n)
             for begin in range(top, bottom, rows):
                 end = min(begin + rows, bottom)
-                count = (end - begin) * n * r.columns
-                start_rows(r, count)
+                start_rows(r, (end - begin) * n * r.columns)
                 draw_things(s, r, begin * n, end * n, OPAQUE)
                 if both and measured:
                     keep_distances(s, r, begin, end, depth[image], segmentation[image])
                 paint_solid(s, r, begin, end, sky, n)
                 if s.transparent > 0:
-                    paint_front(s, r, begin * n, count)
+                    paint_front(s, r, begin, end, n)
                 encode_rows(r, begin, end, n, color[image], code)
     r.focal = focal
     return 0

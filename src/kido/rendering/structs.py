@@ -24,7 +24,6 @@ class SCENE(Struct):
     vertex = floats("all_vertices", 3, unit="m")
     normal = floats("all_vertices", 3)
     tint = floats("all_vertices", 3, doc="linear colour of a vertex; negative: the thing's own")
-    up = floats(3, doc="world axes")
     fade = number("m", doc="distance at which the ground begins to look as the horizon does")
     transparent = integer(doc="number of things that are seen through")
     scenery = integer(doc="number of things that depth and segmentation do not have, those without a shape's number")

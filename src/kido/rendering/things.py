@@ -113,8 +113,17 @@ def _solid(part: Part) -> tuple[int, tuple[float, float, float], float]:
     raise KidoError(f"Images have no solid of the kind {kind!r}.")
 
 
-def scene_of(instances: list[Instance], skins: list[Instance], up: np.ndarray, fade: float) -> tuple[SCENE, int]:
-    """Arrays that images are drawn from, and the number of corners that a work space holds.
+@dataclass(frozen=True)
+class Scene:
+    """What images are drawn from; work spaces have room for `points` corners of triangles."""
+
+    arrays: SCENE
+    points: int
+    up: np.ndarray
+
+
+def scene_of(instances: list[Instance], skins: list[Instance], up: np.ndarray, fade: float) -> Scene:
+    """The scene of what is drawn.
 
     Args:
         instances: what is drawn.
@@ -155,7 +164,7 @@ def scene_of(instances: list[Instance], skins: list[Instance], up: np.ndarray, f
     faces, vertex, normal, tint = (np.concatenate([np.zeros((0, 3)), *(a[k] for a in arrays)]) for k in range(4))
     s = SCENE(things=len(rows), all_faces=len(faces), all_vertices=len(vertex))
     s.face[:], s.vertex[:], s.normal[:], s.tint[:] = faces, vertex, normal, tint
-    s.up[:], s.fade = up, fade
+    s.fade = fade
     for i, (instance, kind, size, radius, where, of_faces) in enumerate(rows):
         s.kind[i], s.size[i], s.radius[i], s.vertices[i], s.faces[i] = kind, size, radius, where, of_faces
         s.body[i], s.shape[i] = instance.body, instance.shape
@@ -164,7 +173,7 @@ def scene_of(instances: list[Instance], skins: list[Instance], up: np.ndarray, f
         s.color[i] = *linear(instance.color), instance.opacity
         s.casts[i] = int(instance.casts and kind != PLANE and instance.opacity >= 1.0)
         s.transparent += int(instance.opacity < 1.0)
-    return s, points
+    return Scene(s, points, np.asarray(up, dtype=float))
 
 
 def extent_of(bodies: list[Any]) -> float:

@@ -112,6 +112,11 @@ class Controller(FixedAttributes, ABC):
         """Whether Python has something to do each time that it is due."""
         return True
 
+    @property
+    def has_state(self) -> bool:
+        """Whether it remembers more than snapshots of its world have: forces, number of calls, when it is due."""
+        return False
+
     def prepare(self, time: float) -> None:
         """It is due, at a time since it was added [s]; before compiled code runs it, or `compute` is called."""
 

@@ -248,6 +248,8 @@ class Assembly(FixedAttributes):
         rate = None if delay is None else as_rate(delay, what)
         if rate is not None and solve:
             raise ModelError(f"{what}: a delay leaves no loop to solve; expected one of the two")
+        if rate is not None and self.root_system() is not None:
+            self.root_system().check_rate(rate, what)
         made = Connection(one, two, rate, bool(solve))
         self._connections.append(made)
         self._changed()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,7 +42,7 @@ class Declared(FixedAttributes):
     @property
     def size(self) -> int:
         """How many numbers it is."""
-        return int(np.prod(self.shape, dtype=int))
+        return math.prod(self.shape)
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name

@@ -12,7 +12,7 @@ import numpy as np
 from kido.errors import ModelError, StateError
 from kido.integrators.integrator import CompiledIntegrator
 from kido.integrators.schema import MOTION
-from kido.systems import machine
+from kido.systems import machine, programs
 from kido.systems import schema as kinds
 from kido.systems.declarations import Input, Noise, Output, Parameter, State
 from kido.systems.linking import CONSTANT, HOLDING, Linked, direction_of
@@ -20,7 +20,7 @@ from kido.systems.operations import Blocks, Operation, needed
 from kido.systems.schema import CODE, RECORDING, SYSTEM
 
 MOST_RATES = 62
-BUDGET = 100_000  # steps of integration until Python looks for signals
+BUDGET = 10_000  # ticks and steps of integration until Python looks for signals
 
 
 class Engine:
@@ -63,6 +63,7 @@ class Engine:
         checked = sorted(set(linked.held))
         self.system = SYSTEM(
             value=self.value,
+            values=len(self.value),
             motion=self.motion,
             continuous=linked.num_states,
             checks=len(checked),
@@ -191,12 +192,12 @@ class Engine:
 
     def refresh(self) -> None:
         """What depends on parameters and on what is held, after one of them was set."""
-        machine.run_one(self.system.address, kinds.CONSTANTS)
-        machine.run_one(self.system.address, kinds.HELD)
+        programs.run_one(self.system.address, kinds.CONSTANTS)
+        programs.run_one(self.system.address, kinds.HELD)
 
     def signals(self) -> None:
         """Bring all signals to the present state."""
-        self.check(machine.run_one(self.system.address, kinds.SIGNALS))
+        self.check(programs.run_one(self.system.address, kinds.SIGNALS))
 
     def run(self, stop: int, flush: Any) -> None:
         """Go on to a time [ns], and do what is due there.
@@ -238,9 +239,15 @@ class Engine:
             times.append(int(s.next[k] + s.whole[k] * (len(r.times) - 1 - r.count)))
         return min(times, default=1 << 62)
 
-    def abandon_tick(self) -> None:
-        """A tick failed within: it is not gone on with."""
-        self.system.pending, self.system.ticked = 0, 1
+    def undo_tick(self) -> None:
+        """If a tick is under way, which failed: back to before it; it is still to be done."""
+        s = self.system
+        if s.pending:
+            self.value[:] = s.undo
+            s.pending = s.ticked = 0
+            for rate, r in self.recordings:
+                if s.due >> rate & 1 and r.count and r.times[r.count - 1] == s.now:
+                    r.count -= 1
 
     # Failures ----------------------------------------------------------------------------------------------
 
@@ -280,7 +287,7 @@ class Engine:
         ended = value[linked.first_state : linked.first_state + n].copy()
         value[linked.first_state : linked.first_state + n] = self.motion.u0[:n]  # back to the start of the step
         value[kinds.TIME] = self.time
-        machine.run_one(s.address, kinds.SIGNALS)
+        programs.run_one(s.address, kinds.SIGNALS)
         for op in self._visible:
             for out in op.outs:
                 if not math.isfinite(value[out]):

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 import time as clock
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kido.attributes import dataclass
+from kido.errors import ModelError
 from kido.reprs import brief
-from kido.systems import machine
+from kido.systems import programs
 from kido.systems import schema as kinds
 from kido.systems.assembly import Assembly
 from kido.systems.declarations import Input, Output, Parameter, State
@@ -17,6 +22,7 @@ if TYPE_CHECKING:
     from kido.systems.engine import Engine
     from kido.systems.system import System
 
+_PICTURES = ("svg", "pdf", "png")
 _ROUNDS = 200  # of a block that is timed
 
 
@@ -82,6 +88,23 @@ def as_dot(system: System) -> str:
     return "\n".join([*lines, "}", ""])
 
 
+def draw(dot: str, path: str | os.PathLike[str]) -> None:
+    """Draw a graph by Graphviz."""
+    kind = Path(path).suffix.lower().removeprefix(".")
+    if kind not in _PICTURES:
+        raise ModelError(f"draw: expected a file that ends in {', '.join(f'.{k}' for k in _PICTURES)}, got {path!r}")
+    program = shutil.which("dot")
+    if program is None:
+        raise ModelError(
+            "draw: Graphviz's program dot is not on the PATH; install it (apt install graphviz, brew install graphviz) "
+            "or give System.graph() to what draws DOT"
+        )
+    done = subprocess.run([program, f"-T{kind}"], input=dot.encode(), capture_output=True)
+    if done.returncode != 0:
+        raise ModelError(f"draw: dot failed: {done.stderr.decode(errors='replace'):.300}")
+    Path(path).write_bytes(done.stdout)
+
+
 def _part_lines(assembly: Assembly, indent: str) -> list[str]:
     lines = []
     for part in sorted(assembly.parts, key=lambda p: p.name):
@@ -134,6 +157,7 @@ def costs(engine: Engine) -> list[Cost]:
     kept = engine.value.copy()
     tables: tuple[dict[str, float], dict[str, float]] = ({}, {})
     number: dict[str, int] = {}
+    programs.run_often(s.address, 0, 0, 1)  # loads it
     first, last = code.program[kinds.DERIVE]
     for table, spans in zip(tables, ([(first, last)], [code.tick[-1]] if len(code.tick) else []), strict=True):
         for begin, end in spans:
@@ -142,7 +166,7 @@ def costs(engine: Engine) -> list[Cost]:
                 if not owners or code.block[m, 0] in (kinds.PYTHON, kinds.SOLVE, kinds.RECORD):
                     continue
                 started = clock.perf_counter()
-                machine.run_often(s.address, m, m + 1, _ROUNDS)
+                programs.run_often(s.address, m, m + 1, _ROUNDS)
                 share = (clock.perf_counter() - started) / _ROUNDS / len(owners)
                 for path in owners:
                     table[path] = table.get(path, 0.0) + share

@@ -160,9 +160,8 @@ class Linked:
                 else:
                     self.at_ticks[port] = Operation(kinds.COPY, (port,), (slot[a],), m.path), rate
         rates = t.results.get("derivatives", {})
-        for port, first, size in self.continuous:
-            if port.model is m and port.name in rates:
-                self._set_rates(first, [slot[a] for a in rates[port.name]], size)
+        for name, nodes in rates.items():
+            self._set_rates(self.slots[m.path, name][0], [slot[a] for a in nodes], len(nodes))
         for name, nodes in t.results.get("update", {}).items():
             self._commit(rate, zip(self.slots[m.path, name], (slot[a] for a in nodes), strict=True), m.path)
         for name, nodes in t.results.get("crossings", {}).items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -66,7 +67,7 @@ class Log(FixedAttributes):
         known = {f"{path}.{name}": slots for (path, name), slots in linked.slots.items()}
         found = []
         for name in self._names:
-            size = int(np.prod(self._shapes[name], dtype=int))
+            size = math.prod(self._shapes[name])
             slots = known.get(name, ())
             found += slots if len(slots) == size else [linked.constant(float("nan"))] * size
         return found
@@ -93,7 +94,7 @@ class Log(FixedAttributes):
         found, first = {}, 0
         for name in self._names:
             shape = self._shapes[name]
-            size = int(np.prod(shape, dtype=int))
+            size = math.prod(shape)
             found[prefix + name] = rows[:, first : first + size].reshape(len(rows), *shape)
             first += size
         return found
@@ -113,7 +114,7 @@ class Log(FixedAttributes):
     def _kept(self) -> tuple[NDArray[np.int64], dict[str, Array]]:
         if self._file is not None or (self.path is not None and self._system is None):
             raise StateError(f"log: its rows are in {self.path}; close() it and read them by kido.systems.read_log")
-        width = sum(int(np.prod(self._shapes[n], dtype=int)) for n in self._names)
+        width = sum(math.prod(self._shapes[n]) for n in self._names)
         times = np.concatenate(self._times) if self._times else np.empty(0, np.int64)
         return times, self._split(np.concatenate(self._rows) if self._rows else np.empty((0, width)))
 

@@ -264,6 +264,12 @@ class Model(FixedAttributes):
         if system is not None:
             system.parameters_changed(self)
 
+    def changed(self) -> None:
+        """Write its equations down anew, after a change of what they take from attributes that are no parameters."""
+        system = self._system()
+        if system is not None:
+            system.structure_changed()
+
     def take_parameters(self, values: Mapping[str, Array]) -> None:
         """Parameters that its system has been given, flat."""
         self._parameters.update(

@@ -34,7 +34,8 @@ def philox(k0, k1, c0, c1):
 @kernel
 def normal(key, number):
     """Standard normal number of a key, a whole number of 62 bits, and a number that counts."""
-    a, b, c, d = philox(key & _MASK, (key >> 32) & _MASK, number & _MASK, (number >> 32) & _MASK)
+    k, n = int(key), int(number)  # Python's own, where nothing is compiled
+    a, b, c, d = philox(k & _MASK, (k >> 32) & _MASK, n & _MASK, (n >> 32) & _MASK)
     # 53 bits, above 0 and below 1.
     u = ((a >> 5) * 67108864.0 + (b >> 6) + 0.5) * (1.0 / 9007199254740992.0)
     v = ((c >> 5) * 67108864.0 + (d >> 6) + 0.5) * (1.0 / 9007199254740992.0)

@@ -62,6 +62,7 @@ class SYSTEM(Struct):
     code = reference(CODE)
     motion = reference(MOTION, doc="the method of integration, and its work")
     value = floats("values", doc="time, parameters, states, signals and what lies between")
+    undo = floats("values", doc="values before the tick that is under way")
     first_state = integer(doc="value of the first continuous state")
     rate_slot = integers("continuous", doc="values of the states' derivatives")
     checked = integers("checks", doc="values that must be finite after a tick")

@@ -16,10 +16,10 @@ from kido.math.transform import as_positive
 from kido.simulation import World
 from kido.systems.assembly import Assembly
 from kido.systems.checkpoint import Checkpoint, check_fits, put_back, taken
-from kido.systems.clock import SECOND, as_nanoseconds, as_rate
+from kido.systems.clock import SECOND, Rate, as_nanoseconds, as_rate
 from kido.systems.declarations import State
 from kido.systems.engine import Engine
-from kido.systems.inspection import Cost, Entry, as_dot, costs, entries
+from kido.systems.inspection import Cost, Entry, as_dot, costs, draw, entries
 from kido.systems.linking import Linked
 from kido.systems.log import ROWS, Log, as_ports
 from kido.systems.model import Model, Port
@@ -158,6 +158,7 @@ class System(Assembly):
         Raises:
             ModelError: inputs that are not connected, an algebraic loop, equations that cannot be traced.
             StateError: a value became NaN or infinite, the message names its port; an algebraic loop was not solved.
+                A tick that failed, or in which a model of plain Python raised something, is undone, and done again.
         """
         ahead = as_nanoseconds(duration, f"{self._what}: run")
         engine = self.engine
@@ -174,7 +175,7 @@ class System(Assembly):
             else:
                 self._advance_world(engine, self._side, stop)
         except BaseException:
-            engine.abandon_tick()
+            engine.undo_tick()
             raise
 
     def _advance_world(self, engine: Engine, side: WorldSide, stop: int) -> None:
@@ -271,6 +272,17 @@ class System(Assembly):
         """Assemblies, models with their rates, and connections with their units, in DOT, the language of Graphviz."""
         return as_dot(self)
 
+    def draw(self, path: str | PathLike[str]) -> None:
+        """Draw `graph` by Graphviz, whose program `dot` must be there.
+
+        Args:
+            path: file that is written; its ending says how: .svg, .pdf or .png.
+
+        Raises:
+            ModelError: another ending, or there is no such program.
+        """
+        draw(self.graph(), path)
+
     @in_turn
     def costs(self) -> tuple[Cost, ...]:
         """What each model costs, the dearest first; measured now, on copies of the values."""
@@ -292,8 +304,7 @@ class System(Assembly):
         """
         what = f"{self._what}: log"
         clock, found = as_rate(rate, what), as_ports(self, ports)
-        if self._side is not None:
-            self._side.check_rate(clock, what)
+        self.check_rate(clock, what)
         made = Log(self, found, clock, path)
         self.structure_changed()
         self._logs.append(made)
@@ -353,8 +364,20 @@ class System(Assembly):
                 if side is None:
                     raise ModelError(f"{what}: model {m.name!r} is of a world; this system has none: System(world=...)")
                 side.check_port(m, what)
-            if side is not None and m.clock is not None:
-                side.check_rate(m.clock, f"{what}: model {m.name!r}")
+            if m.clock is not None:
+                self.check_rate(m.clock, f"{what}: model {m.name!r}")
+        for c in () if isinstance(part, Model) else part.connections:
+            if c.delay is not None:
+                self.check_rate(c.delay, f"{what}: {c!r}")
+
+    def check_rate(self, rate: Rate, what: str) -> None:
+        """Refuse a rate that the time step of its world does not divide.
+
+        Raises:
+            ModelError: it does not.
+        """
+        if self._side is not None:
+            self._side.check_rate(rate, what)
 
     @in_turn
     def structure_changed(self) -> None:
@@ -393,7 +416,7 @@ class System(Assembly):
         self._engine = made
         if self._side is not None:
             for rate in linked.rates:
-                self._side.check_rate(rate, self._what)
+                self.check_rate(rate, self._what)  # the world's time step may be another by now
             self._side.attach(made)
             self._side.read()
 

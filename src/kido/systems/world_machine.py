@@ -10,7 +10,8 @@ from kido.jit import Struct, callback, entry, floats, integer, integers, kernel,
 from kido.kernels.kinematics import transforms, velocities
 from kido.math.so3 import cross, rotate
 from kido.simulation.commands import COMMANDS
-from kido.systems.machine import begin_tick, go_on_tick, integrate, run_program
+from kido.systems.machine import begin_tick, go_on_tick, integrate
+from kido.systems.programs import run_program
 from kido.systems.schema import COMMANDS as COMMAND_PROGRAM
 from kido.systems.schema import DONE, HELD, SYSTEM, UNKNOWN_TICK
 from kido.tree.schema import DATA, TREE

@@ -46,6 +46,11 @@ class SkeletonLink(Controller):
         """No: where Python is wanted, `System.run` ends the world's steps."""
         return False
 
+    @property
+    def has_state(self) -> bool:
+        """That of the system: `System.checkpoint` has it with the world's snapshot."""
+        return True
+
     def relink(self) -> None:
         """The system has another engine."""
         if self._commands is not None:

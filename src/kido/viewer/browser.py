@@ -1,4 +1,4 @@
-"""Headless Chromium: pictures of exported pages, of live pages, and of live scenes."""
+"""Headless Chromium: pictures of exported pages and of live pages, with their controls."""
 
 from __future__ import annotations
 
@@ -8,17 +8,14 @@ import os
 import shutil
 import subprocess
 import tempfile
-import threading
 import time
 import urllib.request
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from kido.attributes import named_arguments
-from kido.viewer.camera import CameraPose
-from kido.viewer.film import on_sky, write_whole
+from kido.viewer.film import write_whole
+from kido.viewer.painting import check_size
 from kido.viewer.server import ViewerError
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -58,7 +55,7 @@ def find_browser() -> str:
     if named:
         raise ViewerError(f"KIDO_BROWSER names {named!r}, which is no program that can be run.")
     raise ViewerError(
-        "A picture needs a browser: open the viewer's page in one, or install Chromium or Chrome "
+        "A picture of a page needs a browser: install Chromium or Chrome "
         f"(looked on PATH for {', '.join(PROGRAMS)}; KIDO_BROWSER may name another program)."
     )
 
@@ -110,17 +107,6 @@ class HeadlessBrowser:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-
-def check_size(size: Any) -> tuple[int, int]:
-    """Width and height of a picture as whole numbers from 16 to 8192."""
-    try:
-        width, height = (int(v) for v in size)
-    except (TypeError, ValueError):
-        width = height = 0
-    if not (16 <= width <= 8192 and 16 <= height <= 8192):
-        raise ViewerError(f"Picture size is {size!r}; expected (width, height), each from 16 to 8192 pixels.")
-    return width, height
 
 
 @named_arguments
@@ -288,92 +274,3 @@ def screenshot_page(
         data = page.png()
     write_whole(Path(png_path), data)
     return Path(png_path)
-
-
-CONNECT_TIMEOUT = 180.0
-"""Longest wait for a headless browser to open the page [s]."""
-
-RENDER_TIMEOUT = 180.0
-"""Longest wait for one picture [s]."""
-
-ATTEMPTS = 3
-"""How often a picture is asked for, of another browser each time if it is one of our own."""
-
-
-class Renderer:
-    """Takes pictures of the scene of a viser server.
-
-    A page that a person has open is used if there is one; else a headless browser, which is started when
-    first needed and kept until :meth:`close`.
-    """
-
-    def __init__(self, server: Any) -> None:
-        self._server = server
-        self._browser: HeadlessBrowser | None = None
-        self._own: int | None = None
-        self._lock = threading.Lock()
-
-    def people(self) -> dict[int, Any]:
-        """Pages that are open, by client number, without the headless one."""
-        return {k: c for k, c in self._server.get_clients().items() if k != self._own}
-
-    def picture(self, pose: CameraPose, size: tuple[int, int]) -> np.ndarray:
-        """Picture (h, w, 3) of bytes from ``pose``."""
-        width, height = check_size(size)
-        with self._lock:
-            attempts = 0
-            while True:
-                attempts += 1
-                try:
-                    image = self._client().get_render(
-                        height=height,
-                        width=width,
-                        wxyz=pose.wxyz,
-                        position=pose.position,
-                        fov=pose.fov,
-                        transport_format="png",
-                        timeout=RENDER_TIMEOUT,
-                    )
-                    return on_sky(np.asarray(image))
-                except (TimeoutError, RuntimeError) as error:  # a page on a busy machine may lose its connection
-                    if attempts == ATTEMPTS:
-                        raise ViewerError(f"The browser gave no picture: {error}") from error
-                    self._close_browser()
-
-    def _client(self) -> Any:
-        people = self.people()
-        if people:
-            return next(iter(people.values()))
-        clients = self._server.get_clients()
-        if self._browser is not None and self._browser.running and self._own in clients:
-            return clients[self._own]
-        self._close_browser()
-        before = set(clients)
-        address = f"http://{self._server.get_host()}:{self._server.get_port()}"
-        # The page's own window is kept small, because it is drawn beside every picture; fixedDpr keeps the
-        # page from lowering the resolution when it is slow.
-        self._browser = HeadlessBrowser(f"{address}/?fixedDpr=1", (400, 300))
-        end = time.monotonic() + CONNECT_TIMEOUT
-        while time.monotonic() < end:
-            new = [k for k in self._server.get_clients() if k not in before]
-            if new:
-                self._own = new[0]
-                client = self._server.get_clients()[self._own]
-                # The scene arrives after the first camera message; a small picture waits for it.
-                time.sleep(0.5)
-                client.get_render(height=48, width=64, timeout=RENDER_TIMEOUT)
-                return client
-            if not self._browser.running:
-                break
-            time.sleep(0.05)
-        self._close_browser()
-        raise ViewerError(f"No browser opened {address} within {CONNECT_TIMEOUT:g} s; no picture was taken.")
-
-    def _close_browser(self) -> None:
-        if self._browser is not None:
-            self._browser.close()
-        self._browser, self._own = None, None
-
-    def close(self) -> None:
-        """End the headless browser."""
-        self._close_browser()

@@ -11,7 +11,6 @@ import numpy as np
 
 from kido.attributes import named_arguments
 from kido.errors import StateError
-from kido.viewer.browser import Renderer
 from kido.viewer.camera import (
     BodyCamera,
     CameraPose,
@@ -23,6 +22,7 @@ from kido.viewer.camera import (
     show_pose,
 )
 from kido.viewer.film import Film, write_png, write_texts
+from kido.viewer.painting import Painter, check_size
 from kido.viewer.server import Page
 
 
@@ -36,7 +36,7 @@ class Cameras(Page):
     check_body: Callable[[Any], None]
     check_world: Callable[[str], Any]
     update: Callable[[], None]
-    _renderer: Renderer
+    _painter: Painter
     _camera_panel: Any
     _chosen: CameraPose | None
 
@@ -113,7 +113,7 @@ class Cameras(Page):
         Example:
             >>> viewer.camera = kido.viewer.CameraPose(position=(2.0, -1.0, 1.2), target=(0.0, 0.0, 0.5))
         """
-        people = self._renderer.people()
+        people = self.server.get_clients()
         return pose_of(next(iter(people.values()))) if people else self._first_pose(1.5)
 
     @camera.setter
@@ -125,7 +125,7 @@ class Cameras(Page):
             self._camera_panel.refresh()
         self._chosen = pose
         self.set_first_camera()
-        for client in self._renderer.people().values():
+        for client in self.server.get_clients().values():
             show_pose(client, pose)
 
     def look_at(self, target: Any, position: Any = None) -> None:
@@ -137,7 +137,7 @@ class Cameras(Page):
         """Show the whole model on all pages."""
         self._chosen = None
         self.set_first_camera()
-        for client in self._renderer.people().values():
+        for client in self.server.get_clients().values():
             show_pose(client, self._first_pose(client.camera.aspect))
 
     def _first_pose(self, aspect: float) -> CameraPose:
@@ -167,17 +167,18 @@ class Cameras(Page):
             camera: BodyCamera or CameraPose; None for what an open page shows, else the whole model.
         """
         self.check_open()
+        size = check_size(size)
         pose = camera.pose if isinstance(camera, BodyCamera) else camera
         if pose is None:
-            pose = self.camera if self._renderer.people() else self._first_pose(size[0] / size[1])
-        return write_texts(self._renderer.picture(pose, size), self.webpage.texts)
+            pose = self.camera if self.server.get_clients() else self._first_pose(size[0] / size[1])
+        return write_texts(self._painter.picture(pose, size, self.view.up, self.view.extent), self.webpage.texts)
 
     @named_arguments
     def screenshot(self, path: str | os.PathLike, size: tuple[int, int] = (1280, 720), camera: Any = None) -> Path:
-        """Write a picture of the scene as PNG, taken by an open page or else by a headless browser.
+        """Write a picture of the scene as PNG.
 
         Raises:
-            ViewerError: no page is open and no browser is installed, or the file cannot be written.
+            ViewerError: the file cannot be written.
         """
         self.update()
         return write_png(path, self.picture(size, camera))

@@ -13,9 +13,9 @@ import numpy as np
 
 from kido.attributes import named_arguments
 from kido.rendering.model import Model, body_labels
-from kido.viewer.browser import Renderer, check_size, find_browser
 from kido.viewer.camera import CameraPose, set_initial_camera
 from kido.viewer.film import Film, check_writable, write_whole
+from kido.viewer.painting import Painter, check_size
 from kido.viewer.scene import SceneView
 from kido.viewer.server import ViewerError, quiet, require_viser, start_server, stop_server
 from kido.viewer.trajectory import Trajectory
@@ -183,9 +183,7 @@ def export_film(
     camera: CameraPose | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Path:
-    """Write a motion as a film, drawn by a headless Chromium.
-
-    A frame takes 1 to 3 s at 1280 x 720 where the browser draws in software, far less with a graphics card.
+    """Write a motion as a film, drawn by `kido.rendering`: no browser is needed.
 
     Args:
         model: World or Skeleton; not changed.
@@ -200,16 +198,15 @@ def export_film(
 
     Raises:
         MissingExtraError: viser is not installed.
-        ViewerError: no browser, no ffmpeg for MP4, a trajectory of another model, or a file that cannot be written.
+        ViewerError: no ffmpeg for MP4, a trajectory of another model, or a file that cannot be written.
     """
     require_viser()
-    find_browser()
     size = check_size(size)
     check_fit(model, trajectory)
     with Film(path, size, fps) as film:
         motion = trajectory.at_rate(fps / speed)
         server = start_server(0)
-        renderer = Renderer(server)
+        painter = Painter(server)
         try:
             view = motion_view(server, model, motion, show)
             pose = camera or view.home(aspect=size[0] / size[1], frames=key_frames(motion))
@@ -217,10 +214,9 @@ def export_film(
             index = np.clip(np.searchsorted(motion.times, due - 1e-9), 0, motion.num_frames - 1)
             for k, frame in enumerate(index):
                 view.update(*motion.frame(frame))
-                film.add(renderer.picture(pose, size))
+                film.add(painter.picture(pose, size, view.up, view.extent))
                 if progress is not None:
                     progress(k + 1, len(index))
         finally:
-            renderer.close()
             stop_server(server)
     return Path(path)

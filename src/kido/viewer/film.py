@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from kido.rendering import palette
 from kido.viewer.server import ViewerError
 from kido.viewer.webpage import Text
 
@@ -32,14 +31,6 @@ def find_ffmpeg() -> str:
             "manager (apt install ffmpeg, brew install ffmpeg, winget install ffmpeg), or write .webp or .gif"
         )
     return program
-
-
-def on_sky(image: np.ndarray) -> np.ndarray:
-    """RGB picture (h, w, 3) of one that may be transparent (h, w, 4): the sky is behind it, as on the page."""
-    if image.shape[2] == 3:
-        return np.ascontiguousarray(image)
-    alpha = image[..., 3:].astype(np.float32) / 255.0
-    return np.round(image[..., :3] * alpha + palette.sky(len(image))[:, None] * (1.0 - alpha)).astype(np.uint8)
 
 
 def write_png(path: str | os.PathLike, image: np.ndarray) -> Path:
@@ -258,16 +249,16 @@ def write_texts(image: np.ndarray, texts: Sequence[Text]) -> np.ndarray:
         lines = [(t, line) for t in here for line in t.text.split("\n")]
         y = MARGIN if place.startswith("top") else image.shape[0] - MARGIN - LINE * sum(t.size for t, _ in lines)
         for t, line in lines:
-            font = _font(t.size)
-            room = image.shape[1] - 2 * MARGIN - draw.textlength(line, font)
+            letters = font(t.size)
+            room = image.shape[1] - 2 * MARGIN - draw.textlength(line, letters)
             share = 0.0 if place.endswith("left") else 1.0 if place.endswith("right") else 0.5
-            draw.text((MARGIN + share * room, y), line, t.color, font)
+            draw.text((MARGIN + share * room, y), line, t.color, letters)
             y += LINE * t.size
     return np.asarray(picture)
 
 
 @functools.cache
-def _font(size: float) -> Any:
+def font(size: float) -> Any:
     """One of the system's, which know all letters; else Pillow's, which knows those of English."""
     from PIL import ImageFont
 

@@ -18,13 +18,13 @@ from kido.attributes import named_arguments
 from kido.errors import NameLookupError, StateError
 from kido.rendering import palette
 from kido.rendering.model import Model, body_labels, gravity_of, is_mobile, is_world, skeletons_of
-from kido.viewer.browser import Renderer
 from kido.viewer.camera import BodyCamera, Follower
 from kido.viewer.cameras import Cameras
 from kido.viewer.controls import Controls
 from kido.viewer.dragging import PullTool
 from kido.viewer.forces import ArrowSet, arrow_vectors
 from kido.viewer.joints_panel import JointsFolder, JointsPanel
+from kido.viewer.painting import Painter
 from kido.viewer.panels import CameraPanel, PushPanel, ShowPanel, SimulationPanel
 from kido.viewer.pushing import Pacer, Push, Pusher
 from kido.viewer.scene import SceneView
@@ -90,7 +90,7 @@ class Viewer(Controls, Cameras):
         self.labels = body_labels(self.model)
         self._pull = PullTool(self)
         self.view = SceneView(self.server, self.model, show=show, made=self._pull.attach)
-        self._renderer = Renderer(self.server)
+        self._painter = Painter(self.server)
         self._frame_callbacks: list[Callable[[Viewer], Any]] = []
         self._next_status = 0.0
         self.paused = bool(paused) and self.is_world
@@ -137,14 +137,12 @@ class Viewer(Controls, Cameras):
     @property
     def num_clients(self) -> int:
         """Pages that are open."""
-        return len(self._renderer.people())
+        return len(self.server.get_clients())
 
     def end(self) -> None:
-        """End the thread and the headless browser."""
+        """End the thread."""
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(timeout=5.0)
-        if hasattr(self, "_renderer"):
-            self._renderer.close()
 
     # Running ---------------------------------------------------------------------------------------------
 
@@ -238,7 +236,7 @@ class Viewer(Controls, Cameras):
         self.view.update()
         self._show_pushes()
         self.place_drawables()
-        self.follower.update(list(self._renderer.people().values()))
+        self.follower.update(list(self.server.get_clients().values()))
         now = time.perf_counter()
         if self._simulation is not None and now >= self._next_status:
             self._next_status = now + STATUS_PERIOD
