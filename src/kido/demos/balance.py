@@ -1,8 +1,8 @@
 """A person is pushed and keeps balance: by ankles and upper body, or by a program for the whole body.
 
 The balance application of RTQL8's tutorial. Joints are held by stable PD that knows the forces of contacts; ankles lean
-on the feet as the centre of mass is off their middle; the upper body takes up angular momentum (`AnkleStrategy`). Key W
-changes to `WholeBody` (goals for centre of mass, chest, momentum and posture; a quadratic program at 250 Hz), A back.
+on the feet as the centre of mass is off their middle; the upper body takes up angular momentum (`AnkleStrategy`). Key B
+changes to `WholeBody` (goals for centre of mass, chest, momentum and posture; a quadratic program at 250 Hz), K back.
 Keys 1 to 4 push for 0.33 s as the tutorial's do, in proportion to mass. Its `fullbody1.skel` may stand for our person.
 """
 
@@ -121,7 +121,7 @@ def make(skeleton=None):
         def push(f=f):
             demo.push(person.chest, times * f, SECONDS)
 
-    for key, chosen, words in (("A", by_ankles, "ankles and upper body"), ("W", by_program, "the whole body")):
+    for key, chosen, words in (("K", by_ankles, "ankles and upper body"), ("B", by_program, "the whole body")):
 
         @demo.key(key, f"Balance by {words}")
         def change(chosen=chosen):
