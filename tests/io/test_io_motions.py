@@ -264,8 +264,31 @@ def test_amc_comes_back(tmp_path: Path):
     assert again.frame_rate == 60 and again.names == motion.names
     assert_allclose(again.positions, motion.positions, atol=1e-14)
     assert acclaim(tmp_path, AMC.replace(":DEGREES", ":RADIANS"))["shank_rx"][0] == 30
-    with pytest.raises(KidoError, match="AMC files are of ASF skeletons"):
-        kido.save(walk(), tmp_path / "walk.amc")
+
+
+def test_other_skeletons_as_amc_have_the_same_poses(tmp_path: Path):
+    """Of all bodies in all frames, with the skeleton that is written beside."""
+    motion = walk()
+    assert "the skeleton is in walk.asf" in kido.save(motion, tmp_path / "walk.amc")
+    again = kido.load_motion(tmp_path / "walk.amc", frame_rate=50)
+    assert again.num_frames == motion.num_frames
+    first = motion.skeleton.bodies[0]
+    for frame in (0, 17, 39):
+        X, Y = (m.skeleton.forward_kinematics(m.positions[frame]) for m in (motion, again))
+        for body in motion.skeleton.bodies:
+            twin = again.skeleton.body("root" if body is first else body.name)
+            assert_allclose(Y[twin.index], X[body.index], atol=1e-12)
+
+
+def test_what_acclaim_s_files_cannot_hold_is_named(tmp_path: Path):
+    with pytest.raises(KidoError, match="AMC files need joints"):
+        kido.save(kido.Motion(["a"], np.zeros((2, 1)), 50), tmp_path / "a.amc")
+    two = kido.Skeleton("two")
+    for name in ("a", "b"):
+        two.add_body(name, kido.RevoluteJoint(name), None, kido.Inertia(1.0))
+    with pytest.raises(KidoError, match="one root; skeleton 'two' has 2"):
+        kido.save(kido.Motion(None, np.zeros((2, 2)), 50, skeleton=two), tmp_path / "b.amc")
+    assert not list(tmp_path.iterdir())
 
 
 ACCLAIM_REFUSED = [

@@ -148,3 +148,8 @@ def warn_of_massless(skeleton: Skeleton) -> None:
     movers = movers_without_mass(skeleton)
     if movers:
         skeleton.warnings.append(f"{skeleton.uri or skeleton.name}: {massless_text(movers)}")
+
+
+def relative_poses(poses: np.ndarray, parent: int, body: int) -> np.ndarray:
+    """Poses (frames, 4, 4) of a body in its parent, from those of all bodies (frames, bodies, 4, 4)."""
+    return np.array([inverse_transform(X) @ Y for X, Y in zip(poses[:, parent], poses[:, body], strict=True)])

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from kido.attributes import named_arguments
-from kido.errors import FileFormatError, KidoError
+from kido.errors import FileFormatError
 from kido.io.fields import located
 from kido.io.motions import asf as skeletons
+from kido.io.motions.asf_writer import asf_of
 from kido.io.text import Place, float_or_nan, read_text
 from kido.io.xml import vector
 from kido.motions import Motion
@@ -96,18 +97,24 @@ def _number(word: str, place: Place) -> float:
 
 
 def write(motion: Motion, store: Any, unsupported: Any) -> str:
-    """A motion of an ASF skeleton as an AMC file, in the units of the ASF file, which must still be there."""
-    uri = None if motion.skeleton is None else motion.skeleton.uri
-    if uri is None or not uri.lower().endswith(".asf"):
-        raise KidoError("AMC files are of ASF skeletons: motion.on(kido.load('.asf file')) gives the motion one")
-    described = skeletons.parse_asf(uri)
-    lines = [":FULLY-SPECIFIED", ":DEGREES"]
+    """A motion as an AMC file: of an ASF skeleton in the units of its file, which must still be there; of any other one
+    in degrees and inches, and its ASF file beside."""
     unsupported.remark(f"AMC files do not say the frame rate; this one has {motion.frame_rate:g} Hz")
-    columns = {
-        name: [motion[dof] / (np.pi / 180.0 if dof[-2] == "r" else described.length) for dof in spec.names]
-        for name, spec in described.bones.items()
-    }
+    uri = None if motion.skeleton is None else motion.skeleton.uri
+    if uri is not None and uri.lower().endswith(".asf"):
+        described = skeletons.parse_asf(uri)
+        columns = {
+            name: np.array([motion[d] / (np.pi / 180.0 if d[-2] == "r" else described.length) for d in spec.names]).T
+            for name, spec in described.bones.items()
+            if spec.names
+        }
+    else:
+        text, columns = asf_of(motion)
+        beside = store.path.with_suffix(".asf")
+        beside.write_text(text)
+        unsupported.remark(f"the skeleton is in {beside.name}")
+    lines = [":FULLY-SPECIFIED", ":DEGREES"]
     for frame in range(motion.num_frames):
         lines.append(str(frame + 1))
-        lines += [f"{name} {vector(c[frame] for c in values)}" for name, values in columns.items() if values]
+        lines += [f"{name} {vector(values[frame])}" for name, values in columns.items()]
     return "\n".join(lines) + "\n"

@@ -22,7 +22,16 @@ import scipy
 
 from kido.attributes import named_arguments
 from kido.errors import KidoError
-from kido.io.bones import AXES, bone, chain_of_hinges, inertia_of_shapes, translation, up, warn_of_massless
+from kido.io.bones import (
+    AXES,
+    bone,
+    chain_of_hinges,
+    inertia_of_shapes,
+    relative_poses,
+    translation,
+    up,
+    warn_of_massless,
+)
 from kido.io.fields import located
 from kido.io.text import Place, Words, read_text
 from kido.io.xml import number, vector
@@ -201,7 +210,7 @@ def write(motion: Motion, store: Any, unsupported: Any) -> str:
             lines.append(f"{space}}}")
             continue
         parent = body.parent
-        relative = turn @ poses[:, body.index] if parent is None else _relative(poses, parent.index, body.index)
+        relative = turn @ poses[:, body.index] if parent is None else relative_poses(poses, parent.index, body.index)
         offset, channels, values = _channels(body.parent_joint, parent is None, relative, motion)
         columns += values
         lines.append(f"{space}{'ROOT' if parent is None else 'JOINT'} {names[body.index]}")
@@ -215,11 +224,6 @@ def write(motion: Motion, store: Any, unsupported: Any) -> str:
     rows = [vector(row) for row in np.array(columns).reshape(-1, motion.num_frames).T]
     head = ["MOTION", f"Frames: {motion.num_frames}", f"Frame Time: {number(1.0 / motion.frame_rate)}"]
     return "\n".join([*lines, *head, *rows]) + "\n"
-
-
-def _relative(poses: np.ndarray, parent: int, body: int) -> np.ndarray:
-    """Poses of a body in its parent."""
-    return np.array([inverse_transform(X) @ Y for X, Y in zip(poses[:, parent], poses[:, body], strict=True)])
 
 
 def _channels(

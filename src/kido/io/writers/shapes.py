@@ -115,6 +115,7 @@ class MeshStore:
 
     def __init__(self, path: Path, mode: str, unsupported: UnsupportedFeatures) -> None:
         check_choice("meshes", mode, MODES)
+        self.path = path
         self._folder = path.absolute().parent
         self._own = self._folder / f"{path.stem}_meshes"
         self._mode = mode
