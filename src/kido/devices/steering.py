@@ -113,24 +113,25 @@ class WheelDrive(Assembly):
     def __init__(self, name: str, axle: Any, post: Any, place: ArrayLike, radius: float, rate: Any = 250):
         super().__init__(name)
         x, y = np.asarray(place, float)[:2]
-        aim = self.add(Ackermann("aim", rate=rate, radius=radius, x=x, y=y))
-        shaft = self.add(JointPort(axle, "axle"))
-        motor = self.add(DCMotor("motor", resistance=1.0, inductance=5e-3, constant=0.04))
-        gear = self.add(Gear("gear", ratio=30.0, efficiency=0.8))
-        encoder = self.add(Encoder("encoder", counts=30 * 4096, rate=rate))
-        control = self.add(PID("control", kp=1.5, ki=10.0, least=-24.0, largest=24.0, rate=rate))
-        meter = self.add(EnergyMeter("meter"))
+        self.add(Ackermann("aim", rate=rate, radius=radius, x=x, y=y))
+        self.add(JointPort(axle, "axle"))
+        self.add(DCMotor("motor", resistance=1.0, inductance=5e-3, constant=0.04))
+        self.add(Gear("gear", ratio=30.0, efficiency=0.8))
+        self.add(Encoder("encoder", counts=30 * 4096, rate=rate))
+        self.add(PID("control", kp=1.5, ki=10.0, least=-24.0, largest=24.0, rate=rate))
+        self.add(EnergyMeter("meter"))
         for source, target in (
-            (aim.spin, control.wanted), (encoder.velocity, control.measured), (control.command, motor.voltage),
-            (motor.torque, gear.motor_torque), (gear.joint_torque, shaft.force), (shaft.velocity, gear.joint_speed),
-            (gear.motor_speed, motor.speed), (shaft.position, encoder.angle), (motor.power, meter.power),
+            ("aim.spin", "control.wanted"), ("encoder.velocity", "control.measured"),
+            ("control.command", "motor.voltage"), ("motor.torque", "gear.motor_torque"),
+            ("gear.joint_torque", "axle.force"), ("axle.velocity", "gear.joint_speed"),
+            ("gear.motor_speed", "motor.speed"), ("axle.position", "encoder.angle"), ("motor.power", "meter.power"),
         ):  # fmt: skip
             self.connect(source, target)
         if post is not None:
-            turns = self.add(JointPort(post, "post"))
-            servo = self.add(Servo("servo", kp=120.0, kd=4.0, stall=25.0))
+            self.add(JointPort(post, "post"))
+            self.add(Servo("servo", kp=120.0, kd=4.0, stall=25.0))
             for source, target in (
-                (aim.angle, servo.wanted), (turns.position, servo.position), (turns.velocity, servo.velocity),
-                (servo.torque, turns.force),
+                ("aim.angle", "servo.wanted"), ("post.position", "servo.position"),
+                ("post.velocity", "servo.velocity"), ("servo.torque", "post.force"),
             ):  # fmt: skip
                 self.connect(source, target)
