@@ -11,6 +11,7 @@ M and its bias forces, which must agree. Errors are those of all joints after ea
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import scipy
@@ -130,7 +131,8 @@ def follow_the_motion() -> None:
 def main() -> None:
     world = standing(True)
     robot = world.skeletons[0].clone()
-    c = StablePD(robot, world.controllers[0].target, world.controllers[0].kp, world.controllers[0].kd)
+    held: Any = world.controllers[0]
+    c = StablePD(robot, held.target, held.kp, held.kd)
     robot.velocities = np.linspace(-1.0, 1.0, robot.num_dofs)
     assert np.abs(dense(robot, c.target, 0.0, c.kp, c.kd) - c.forces_at(T)).max() < 1e-8
 

@@ -43,6 +43,6 @@ def cases() -> list[Case]:
     """All of this family."""
     return [
         *(_rebound(e) for e in (0.5, 0.8, 1.0)),
-        Case("three touching balls, e = 1: speed of the first, shock by shock [m/s]", 0.0, _row(0)),
+        Case("three touching balls, e = 1: speed of the first, shock by shock [m/s]", 0.0, _row(0), scale=1.0),
         Case("the same: energy after / before", 1.0, _row(-1)),
     ]

@@ -29,6 +29,9 @@ def test_without_a_name_it_lists_them(capfd):
         (["boxes", "--view", "--html", "page.html"], 2, "--view: opens the viewer"),
         (["boxes", "--duration", "1", "--press", "?"], 1, "kido: error: no key of the demo boxes '?'"),
         (["--duration", "1"], 2, "--duration: name a demo: atlas_puppet, "),
+        (["--skeleton", "a.skel"], 2, "--skeleton: name a demo: atlas_puppet, "),
+        (["hand", "--motion", "gone.dof"], 1, "kido: error: gone.dof: no such file"),
+        (["boxes", "--motion", "gone.dof"], 1, "kido: error: demo 'boxes': shows no such models of yours"),
     ],
 )
 def test_wrong_use_is_refused_with_the_valid_choices(arguments, code, message, capfd):

@@ -238,3 +238,14 @@ def test_travels() -> None:
     twin = pickle.loads(pickle.dumps(program))
     program.update([0.0, 0.0])
     np.testing.assert_allclose(twin.solve().x, [-1.0, -1.0])
+
+
+def test_entries_that_cancel_may_differ_by_rounding():
+    """J^T W J of entries of 1e6 that cancel is symmetric but for 1e-10: what is left of them is no mistake."""
+    H = np.diag([1e12, 1e12])
+    H[0, 1], H[1, 0] = 1e-5, 3e-5
+    found = QuadraticProgram(H, np.array([-1e12, 0.0])).solve()
+    assert found.x == pytest.approx([1.0, 0.0], abs=1e-12)
+    H[1, 0] = 1e3
+    with pytest.raises(kido.ModelError, match="symmetric"):
+        QuadraticProgram(H, 0.0)

@@ -246,6 +246,8 @@ class Worlds(FixedAttributes):
         Raises:
             StateError: commands of another shape or not finite, with the number of the world; nothing is changed. What
                 goes wrong in a world is in `errors`, and the others go on.
+
+        An interruption (Ctrl-C) may leave worlds at different steps; `reset` them, or put snapshots back.
         """
         count = whole_number("n", n)
         number, dofs = len(self), self.num_dofs

@@ -12,7 +12,7 @@ from kido.cli.options import Demo
 from kido.cli.progress import BAR, Counter, bar, file_line, hush
 from kido.errors import NameLookupError
 
-NEED_NAME = ("motion", "duration", "html", "film", "port")
+NEED_NAME = ("skeleton", "motion", "duration", "html", "film", "port")
 
 
 def demo(options: Demo) -> int:
@@ -21,7 +21,7 @@ def demo(options: Demo) -> int:
     from kido import demos
 
     if options.name is None:
-        given = next((name for name in NEED_NAME if getattr(options, name) is not None), None)
+        given = next((name for name in NEED_NAME if getattr(options, name) not in (None, [])), None)
         if given is not None:
             raise UsageError(f"--{given}: name a demo: {', '.join(demos.names())}")
         _list()

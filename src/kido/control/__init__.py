@@ -1,5 +1,6 @@
 """Controllers: forces on joints from targets and models, in worlds at a rate of their own."""
 
+from kido.control.balance import AnkleStrategy
 from kido.control.joint_space import (
     PD,
     ComputedTorque,
@@ -19,6 +20,7 @@ from kido.simulation.controller import Controller
 
 __all__ = [
     "PD",
+    "AnkleStrategy",
     "BodyGoal",
     "ComGoal",
     "ComputedTorque",

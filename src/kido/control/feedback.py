@@ -5,6 +5,7 @@ Each law is a callback on a FEEDBACK struct, which a world calls in steps and Py
 
 from __future__ import annotations
 
+from kido.control.balance_law import BALANCE, add_balance_forces
 from kido.jit import Struct, callback, entry, floats, integer, integers, kernel, number, reference, stage, view
 from kido.joints.actuators import ACCELERATION, VELOCITY
 from kido.kernels.actuation import position_error
@@ -42,6 +43,7 @@ class FEEDBACK(Struct):
     positions = floats("rows", "dofs")
     velocities = floats("rows", "dofs")
     accelerations = floats("rows", "dofs")
+    balance = reference(BALANCE, doc="of laws that keep balance; none of others")
     force = floats("dofs", unit="N, N m", doc="out")
 
 
@@ -97,10 +99,9 @@ def pd_law(own, unused_1, unused_2, unused_3):
     return 0
 
 
-@callback
-def stable_pd_law(own, unused_1, unused_2, unused_3):
-    """Stable PD: position and velocity at the end of the period, by the model's own motion. Returns 0."""
-    f = view(FEEDBACK, own)
+@kernel
+def stable_pd_forces(f):
+    """Stable PD: position and velocity at the end of the period, by the model's own motion."""
     d = f.data
     passive_forces(f, d.tau)
     prescribed_motion(f)
@@ -111,6 +112,21 @@ def stable_pd_law(own, unused_1, unused_2, unused_3):
     for k in range(f.force.shape[0]):
         if f.driven[k] != 0:
             f.force[k] -= f.period * f.kd[k] * d.udot[k]
+
+
+@callback
+def stable_pd_law(own, unused_1, unused_2, unused_3):
+    """Stable PD. Returns 0."""
+    stable_pd_forces(view(FEEDBACK, own))
+    return 0
+
+
+@callback
+def ankle_strategy_law(own, unused_1, unused_2, unused_3):
+    """Stable PD, and what keeps the centre of mass over the feet. Returns 0."""
+    f = view(FEEDBACK, own)
+    stable_pd_forces(f)
+    add_balance_forces(f.tree, f.data, f.balance, f.plant.u, f.force)
     return 0
 
 

@@ -21,6 +21,7 @@ from kido.simulation.controller import Controller, driven_dofs
 from kido.skeleton import BodyNode, Skeleton
 
 Array = NDArray[np.float64]
+_DEPENDENT = 1e-9  # share of the largest singular value below which equations of contacts depend on each other
 
 
 class Goal(FixedAttributes, ABC):
@@ -190,8 +191,9 @@ class Contact(FixedAttributes):
 
     def generators(self) -> Array:
         """Generalized forces (skeleton's dofs, points * 4) of l = 1 along each edge."""
-        s = self.body.skeleton
-        return np.hstack([np.array(s.jacobian(self.body, p))[3:].T @ self.edges.T for p in self.points])
+        J, forces = np.array(self.body.skeleton.jacobian(self.body)), np.tile(self.edges, (len(self.points), 1))
+        arms = np.repeat(self.points @ self.body.world_transform[:3, :3].T, len(self.edges), axis=0)
+        return J[:3].T @ np.cross(arms, forces).T + J[3:].T @ forces.T
 
 
 class WholeBody(Controller):
@@ -298,11 +300,8 @@ class WholeBody(Controller):
         H[np.diag_indices(m)] += self._regularization * np.concatenate([np.ones(n), np.full(m - n, 1.0 / scale**2)])
         whole = np.hstack([M, -G])
         free = np.setdiff1d(np.arange(n), self._dofs)
-        rows, wanted = [whole[free]], [-C[free]]
-        for contact in self._contacts:
-            J, b = contact.kept(self._contact_damping)
-            rows.append(np.hstack([J, np.zeros((len(J), m - n))]))
-            wanted.append(b)
+        J, b = self._kept()
+        rows, wanted = [whole[free], np.hstack([J, np.zeros((len(J), m - n))])], [-C[free], b]
         bounds = s.command_bounds or (np.full(n, -np.inf), np.full(n, np.inf))
         limited = self._dofs[np.isfinite(bounds)[:, self._dofs].any(axis=0)]
         equal = np.concatenate(wanted)
@@ -319,6 +318,15 @@ class WholeBody(Controller):
             at += count
         self._contact_forces = np.concatenate(forces)
         return (whole @ x + C)[self._dofs]
+
+    def _kept(self) -> tuple[Array, Array]:
+        """Independent equations J a = b by which contacts stay, in least squares where bodies of a foot depend."""
+        if not self._contacts:
+            return np.zeros((0, self.skeleton.num_dofs)), np.zeros(0)
+        kept = [contact.kept(self._contact_damping) for contact in self._contacts]
+        left, sizes, right = np.linalg.svd(np.vstack([J for J, _ in kept]), full_matrices=False)
+        rank = int((sizes > _DEPENDENT * sizes[0]).sum())
+        return right[:rank], (left[:, :rank].T @ np.concatenate([b for _, b in kept])) / sizes[:rank]
 
     def _solved(self, H: Array, g: Array, A: Array, low: Array, high: Array, least: Array, equations: int) -> Array:
         """The program's minimum, without limits of forces if there is none with them.

@@ -9,8 +9,8 @@ import kido
 from kido.demos.demo import Demo
 
 SOLVERS: dict[str, kido.solvers.Solver] = {
-    "E": kido.solvers.DefaultSolver(),
-    "D": kido.solvers.Dantzig(),
+    "N": kido.solvers.DefaultSolver(),
+    "Z": kido.solvers.Dantzig(),
     "L": kido.solvers.Lemke(),
     "G": kido.solvers.PGS(),
 }

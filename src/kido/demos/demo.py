@@ -24,8 +24,8 @@ FPS = 60.0
 TEXT_PERIOD = 0.2
 """Seconds between two updates of the numbers on a live page."""
 
-TAKEN = ("SPACE", "ARROWRIGHT", "R", "H", "P")
-"""Keys that the viewer has itself."""
+TAKEN = ("SPACE", "ARROWRIGHT", "R", "H", "P", *"WASDQE")
+"""Keys that the viewer has itself, and its page to move the camera."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 N = TypeVar("N", bound=BodyNode | FrameNode)

@@ -37,7 +37,8 @@ def make():
     moving = SimpleNamespace(  # between frames, along a line
         positions=lambda t: goal + rate * (t - since), velocities=lambda t: rate, accelerations=lambda t: 0.0 * rate
     )
-    hold = world.add_controller(ComputedTorque(arm, moving, KP, KD))
+    hold = ComputedTorque(arm, moving, KP, KD)
+    world.add_controller(hold)
 
     @demo.key("1", "Push")
     def push():

@@ -20,7 +20,7 @@ PUSHES = {"1": ("forwards", (50, 0, 0)), "2": ("backwards", (-50, 0, 0)), "3": (
 
 
 class ScaledPD(Controller):
-    """tau = M (kp (q* - q) - kd u), with q* a function of time."""
+    """tau = M (kp (q* - q) - kd u), with q* what a function returns."""
 
     def __init__(self, skeleton, target, kp, kd, dofs=None):
         super().__init__(skeleton, dofs)
@@ -28,7 +28,7 @@ class ScaledPD(Controller):
 
     def compute(self):
         s = self.skeleton
-        error, accelerations = s.position_differences(self.target(s.host.time), s.positions), np.zeros(s.num_dofs)
+        error, accelerations = s.position_differences(self.target(), s.positions), np.zeros(s.num_dofs)
         accelerations[self.dofs] = (self.kp * error - self.kd * s.velocities)[self.dofs]
         return s.mass_matrix @ accelerations
 
@@ -46,8 +46,8 @@ def make(skeleton=None, *, motion=None):
     world.add_skeleton(hand)
     demo = Demo(world, duration=motion.duration)
 
-    def target(time):
-        return motion.positions[min(round(1000.0 * time), motion.num_frames - 1)]
+    def target():
+        return motion.positions[min(round(1000.0 * world.time), motion.num_frames - 1)]
 
     stable, scaled = StablePD(hand, motion, *STABLE_GAINS), ScaledPD(hand, target, *PD_GAINS)
     world.add_controller(stable)
@@ -83,7 +83,7 @@ def make(skeleton=None, *, motion=None):
         ghost, ends = hand.clone("motion"), [b.index for b in hand.bodies if not b.children]
 
         def tips():
-            ghost.positions = target(world.time)
+            ghost.positions = target()
             return [(ghost.bodies[k].world_transform @ (*2 * ghost.bodies[k].inertia.com, 1))[:3] for k in ends]
 
         marks = viewer.add_points(tips(), color=(0.1, 0.6, 0.2), size=0.008)
@@ -94,7 +94,7 @@ def make(skeleton=None, *, motion=None):
         return "stable PD" if is_stable() else "PD"
 
     def errors():
-        return np.rad2deg(hand.position_differences(target(world.time), hand.positions))
+        return np.rad2deg(hand.position_differences(target(), hand.positions))
 
     @demo.number("joints are off by, rms [deg]")
     def off():

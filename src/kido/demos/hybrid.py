@@ -55,14 +55,14 @@ def make(skeleton=None):
     held = reach()
     world = kido.World("hybrid", time_step=1e-3)
     world.add_skeleton(robot)
-    scaled = world.add_controller(ScaledPD(robot, lambda time: pose, KP, KD))
+    scaled = world.add_controller(ScaledPD(robot, lambda: pose, KP, KD))
     known = ComputedTorque(robot, pose, KP, KD)
     demo = Demo(world, duration=8.0, camera=((1.5, -1.9, 1.2), (0, 0, 0.25)))
 
     def drive(_):
         since = world.time + 0.5 * world.time_step - BEGIN - EVERY * np.arange(len(ACCELERATIONS))
         acts = (since > 0.0) & (since < LONG)
-        slide.commands = [ACCELERATIONS @ acts, *[0.0] * (slide.num_dofs - 1)]
+        slide.dofs[0].command = float(ACCELERATIONS @ acts)
 
     world.add_step_callback(drive, before=True)
 

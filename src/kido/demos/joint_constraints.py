@@ -12,9 +12,9 @@ from kido.demos.biped_stand import PUSHES, balance, standing_person
 from kido.demos.demo import Demo
 
 HARNESSES = {
-    "W": ("rigid", lambda pelvis: kido.WeldJointConstraint(pelvis, name="weld")),
+    "F": ("rigid", lambda pelvis: kido.WeldJointConstraint(pelvis, name="weld")),
     "B": ("a ball joint", lambda pelvis: kido.BallJointConstraint(pelvis, name="ball")),
-    "E": ("elastic", lambda pelvis: kido.WeldJointConstraint(pelvis, name="elastic", stiffness=3e3, damping=300.0)),
+    "L": ("elastic", lambda pelvis: kido.WeldJointConstraint(pelvis, name="elastic", stiffness=3e3, damping=300.0)),
 }
 
 
@@ -58,5 +58,5 @@ def make():
     def moved():
         return 1e3 * float(np.linalg.norm((pelvis.world_transform - place)[:3, 3])) if worn else "free"
 
-    demo.press("W")
+    demo.press("F")
     return demo

@@ -52,10 +52,9 @@ def hop(human):
 
 
 def make(skeleton=None, *, motion=None):
-    if motion is None or motion.skeleton is None or skeleton is not None:
-        model = kido.load("humanoid") if skeleton is None else skeleton
-        motion = hop(model) if motion is None else motion.on(model)
-    model = motion.skeleton
+    model = kido.load("humanoid") if motion is None or motion.skeleton is None else motion.skeleton
+    model = model if skeleton is None else skeleton
+    motion = hop(model) if motion is None else motion.on(model)
     for node in model.nodes(kido.ShapeNode):
         node.color = (0.55, 0.65, 0.8, 0.4)  # to be looked through
     demo = Demo(model, duration=motion.duration)

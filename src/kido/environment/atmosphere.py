@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kido.environment.vectors import length, scaled
+from kido.reprs import brief
 
 GAS = 287.0528742470439  # [J/(kg K)] 8314.32 / 28.9644, of air as in the standard
 GRAVITY = 9.80665  # [m/s^2]
@@ -42,6 +43,8 @@ class Air(NamedTuple):
     temperature: Any
     speed_of_sound: Any
     viscosity: Any
+
+    __repr__ = brief
 
 
 def exponential_density(height: Any, surface: Any = 1.225, scale_height: Any = 8500.0) -> Any:

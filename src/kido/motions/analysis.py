@@ -24,6 +24,7 @@ from kido.motions.steps import read_steps, simulated
 from kido.motions.touching import ContactPhase, lowest_points, phases_of, shapes_of, touching
 from kido.motions.whole_body import floating, joint_forces_of, moved_to, pressure_point, whole_body
 from kido.recording import Recording
+from kido.reprs import brief
 from kido.skeleton import BodyNode, Skeleton
 
 __all__ = ["Analysis", "Series", "analyze"]
@@ -42,6 +43,8 @@ class Series(NamedTuple):
     columns: tuple[str, ...]
     unit: str
     text: str
+
+    __repr__ = brief
 
 
 def _series(unit: str, columns: str, text: str) -> Any:

@@ -59,6 +59,7 @@ from kido.solvers import DefaultSolver, IslandProblem, Solver, as_solver
 from kido.turns import Turn, in_turn
 
 C = TypeVar("C", bound=Constraint)
+Law = TypeVar("Law", bound=Controller)
 
 
 class World(WorldOptions, Carrier):
@@ -366,7 +367,7 @@ class World(WorldOptions, Carrier):
 
     @in_turn
     @named_arguments
-    def add_controller(self, controller: Controller) -> Controller:
+    def add_controller(self, controller: Law) -> Law:
         """Have a controller drive a skeleton of the world in steps and rollouts; see `kido.control`.
 
         Controllers are called at the start of a step in the order they were added. They belong to the world: clones

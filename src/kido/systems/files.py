@@ -1,4 +1,4 @@
-"""Assemblies from files: YAML, or JSON, which YAML reads too.
+"""Assemblies from files: YAML, or JSON, which YAML reads too::
 
     parameters: {gain: 2.0}                       # which values below may be, as $gain
     parts:

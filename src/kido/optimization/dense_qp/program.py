@@ -113,7 +113,8 @@ class QuadraticProgram(FixedAttributes):
         rows = np.zeros((0, n)) if A is None else _matrix(A, "A")
         if hessian.shape != (n, n) or rows.shape[1] != n:
             raise ModelError(f"quadratic program: H {hessian.shape} and A {rows.shape} do not fit")
-        if not np.allclose(hessian, hessian.T, rtol=1e-9, atol=0.0):
+        # Entries that cancel are rounded by what they are sums of.
+        if not np.allclose(hessian, hessian.T, rtol=1e-9, atol=1e-12 * np.abs(hessian).max(initial=0.0)):
             raise ModelError("quadratic program: H: expected a symmetric matrix")
         if not 0.0 < tolerance < 1.0:
             raise ModelError(f"quadratic program: tolerance: expected a number from 0 to 1, got {tolerance!r}")
