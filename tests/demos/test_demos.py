@@ -30,7 +30,7 @@ def worst(demo: Demo, seconds: float | None, label: str) -> float:
 def test_every_demo_has_a_name_a_program_and_a_description():
     assert {
         *("atlas_puppet", "balance", "biped_stand", "box_stacking", "boxes", "chain", "collisions", "dominoes", "hand"),
-        *("human_puppet", "hybrid", "ik", "joint_constraints", "motion_analysis", "multi_pendulum"),
+        *("human_puppet", "hybrid", "ik", "joint_constraints", "motion_analysis", "multi_pendulum", "rover"),
     } <= set(demos.names())
     for name in demos.names():
         first = demos.description(name).partition("\n")[0]
@@ -619,3 +619,73 @@ def test_motions_of_ones_own_are_analysed():
     demo = demos.load("motion_analysis", kido.load("arm7"), motion=motion)
     demo.run(0.2)
     assert "N m" in demo.read()["largest torque"] and demo.read()["on the ground"] == "nothing"
+
+
+# Rover --------------------------------------------------------------------------------------------------------------
+
+
+def test_the_rover_reaches_way_points_by_dead_reckoning():
+    from kido.demos.rover import GOALS, REACHED
+
+    demo = demos.load("rover")
+    rover = demo.model.skeleton("rover")
+    chassis = rover.body("chassis")
+    rockers = [rover.body(f"rocker_{side}") for side in ("left", "right")]
+    assert rover.mass == pytest.approx(40.0)
+    start, driven, touching, off, reached = chassis.world_transform[:3, 3].copy(), [0.0], [], [], {}
+    last, highest = start, [start[2]]
+
+    def angle(body):
+        """Of what is down, in the body's plane x, z."""
+        return np.arctan2(-body.world_transform[2, 0], body.world_transform[2, 2])
+
+    def see(_):
+        nonlocal last
+        now = chassis.world_transform[:3, 3].copy()
+        driven[0] += np.linalg.norm(now - last)
+        last = now
+        highest.append(now[2])
+        touching.append(number(demo, "wheels on"))
+        off.append(number(demo, "what it believes"))
+        reached.setdefault(int(number(demo, "way points")), now)
+        # The differential: both rockers turn about the chassis' y axis, by opposite angles, to rounding errors.
+        mean = 0.5 * sum(angle(body) for body in rockers)
+        assert angle(chassis) == pytest.approx(mean, abs=1e-12)
+        assert rover.dof("rocker_left").position == pytest.approx(-rover.dof("rocker_right").position, abs=1e-12)
+
+    demo.run(38.0, see)
+    assert driven[0] > 10.0 and np.linalg.norm(last - start) > 7.0
+    assert np.mean(np.array(touching) == 6) > 0.95 and min(touching) >= 4
+    # It turned to the next one where it believed to be near enough; a tick of the guidance is 3 cm.
+    assert len(reached) >= 3
+    for k in range(1, len(reached)):
+        assert np.linalg.norm(reached[k][:2] - GOALS[k - 1]) < REACHED + max(off) + 0.03 + 0.01
+    assert 0.0 < max(off) < 0.03 * driven[0]  # 3 % of the way: wheels turn farther than the chassis moves, and slip
+    assert number(demo, "energy") > 40.0 * G * (max(highest) - start[2])  # at least what lifted it
+    assert abs(number(demo, "slip")) < 0.3
+    demo.press("F")
+    assert number(demo, "what it believes") < 1e-12
+
+
+def test_the_rover_obeys_keys_and_begins_anew_after_a_reset():
+    def turn(demo):
+        demo.run(0.2)
+        for key in "JJJ":
+            demo.press(key)
+        demo.run(4.0)
+        return demo.model.skeleton("rover")
+
+    demo = demos.load("rover")
+    rover, begin = demo.model.skeleton("rover"), demo.model.snapshot()
+    chassis = rover.body("chassis")
+    demo.press("K")
+    demo.run(4.0)
+    assert chassis.world_transform[0, 3] < -0.7
+    demo.press("G")
+    demo.model.restore(begin)
+    assert turn(demo) is rover
+    # 0.3 m/s for 4 s on curvature 0.6/m: a turn by 0.72 rad, less what it takes to start and to steer.
+    assert np.arctan2(chassis.world_transform[1, 0], chassis.world_transform[0, 0]) == pytest.approx(0.65, abs=0.12)
+    fresh = demos.load("rover")
+    assert turn(fresh).positions == pytest.approx(rover.positions, abs=1e-9)
+    assert number(fresh, "what it believes") == pytest.approx(number(demo, "what it believes"), abs=1e-9)

@@ -9,7 +9,20 @@ from scipy.integrate import quad
 from scipy.spatial.transform import Rotation
 
 import kido
-from kido.devices import ControlMomentGyro, DCMotor, Gear, Parachute, Propeller, ReactionWheel, SoilWheel, Thruster
+from kido.devices import (
+    Ackermann,
+    ControlMomentGyro,
+    DCMotor,
+    DeadReckoning,
+    EnergyMeter,
+    Gear,
+    Parachute,
+    Propeller,
+    PurePursuit,
+    ReactionWheel,
+    SoilWheel,
+    Thruster,
+)
 from kido.systems import BodyPort, Input, JointPort, Model, Output, State, System
 
 
@@ -219,3 +232,66 @@ def test_a_motor_with_gear_turns_a_joint() -> None:
     system.connect(gear.motor_speed, motor.speed)
     system.run(20.0)
     assert arm.positions[0] == pytest.approx(np.arcsin(4.0 / 2.0 * 0.05 * 40.0 / (2.0 * 9.81 * 0.4)), abs=1e-9)
+
+
+@pytest.mark.parametrize("curvature", [-1.3, 0.0, 0.8])
+@pytest.mark.parametrize("place", [(0.44, 0.35), (0.0, -0.35), (-0.44, 0.35)])
+def test_wheels_roll_about_one_centre(curvature, place) -> None:
+    """A rigid body's velocity field: v e_x + w x r, with w = k v."""
+    wheel = Ackermann(x=place[0], y=place[1], radius=0.2, rate=10)
+    system = on_bench(wheel, speed=0.5, curvature=curvature)
+    system.run(0.1)
+    velocity = 0.5 * np.array([1.0 - curvature * place[1], curvature * place[0]])
+    found = 0.2 * wheel.spin.value * np.array([np.cos(wheel.angle.value), np.sin(wheel.angle.value)])
+    assert found == pytest.approx(velocity, abs=1e-14)
+
+
+def test_dead_reckoning_of_a_circle() -> None:
+    """Turning at 0.5 rad/s at 0.3 m/s: an arc of radius 0.6 m, by steps of T along the heading at their starts."""
+    reckoning = DeadReckoning(rate=100, radius=0.1, position=(1.0, 2.0, 0.0))
+    system = on_bench(reckoning, angular_rate=(0, 0, 0.5), specific_force=(0, 0, 9.81), left=2.0, right=4.0)
+    system.run(2.0)
+    steps = 0.5 * 0.01 * np.arange(201)  # ticks at both ends
+    x, y = 1.0 + 0.003 * np.cos(steps).sum(), 2.0 + 0.003 * np.sin(steps).sum()
+    # Half angles by their tangents leave an error of the third order, 201 (0.005)^3 / 12 rad.
+    assert reckoning.position.value == pytest.approx((x, y, 0.0), abs=1e-5)
+    assert reckoning.rotation.value @ (1, 0, 0) == pytest.approx((np.cos(1.005), np.sin(1.005), 0.0), abs=1e-5)
+
+
+def test_dead_reckoning_finds_what_is_up() -> None:
+    """A tilt th that is believed, while the body is level, falls as d th / dt = -trust sin(th)."""
+    wrong = Rotation.from_rotvec((0.2, 0, 0)).as_matrix()
+    reckoning = DeadReckoning(rate=100, trust=0.5, rotation=wrong)
+    system = on_bench(reckoning, angular_rate=(0, 0, 0), specific_force=(0, 0, 9.81), left=0.0, right=0.0)
+    system.run(3.0)
+    tilt = 2.0 * np.arctan(np.tan(0.1) * np.exp(-0.5 * 3.01))
+    # Euler's steps of 0.01 s: relative error trust^2 T t / 2 = 4e-3.
+    assert np.arccos(reckoning.rotation.value[2, 2]) == pytest.approx(tilt, rel=5e-3)
+
+
+@pytest.mark.parametrize("goal", [(3.0, 1.0), (2.0, -1.5), (4.0, 0.0)])
+def test_pure_pursuit_leads_through_the_goal(goal) -> None:
+    """The goal lies on the circle of radius 1 / k about (0, 1 / k), in axes of the vehicle; behind it, it turns."""
+    turn = Rotation.from_rotvec((0, 0, 0.7)).as_matrix()
+    at = np.array([5.0, -2.0, 1.0])
+    pursuit = PurePursuit(sharpest=2.0)
+    system = on_bench(pursuit, position=at, rotation=turn, goal=(at + turn @ (*goal, 0.0))[:2])
+    system.run(0.1)
+    k = pursuit.curvature.value
+    assert pursuit.distance.value == pytest.approx(np.hypot(*goal), abs=1e-12)
+    assert 0.5 * k * np.dot(goal, goal) == pytest.approx(goal[1], abs=1e-10)
+    behind = PurePursuit(sharpest=2.0)
+    system = on_bench(behind, position=at, rotation=turn, goal=(at - turn @ (*goal, 0.0))[:2])
+    system.run(0.1)
+    assert abs(behind.curvature.value) == 2.0
+
+
+def test_an_energy_meter_counts_what_is_taken() -> None:
+    meter = EnergyMeter()
+    system = on_bench(meter, power=3.0)
+    system.run(2.0)
+    assert meter.energy.value == pytest.approx(6.0, abs=1e-12)
+    meter = EnergyMeter()
+    system = on_bench(meter, power=-3.0)
+    system.run(2.0)
+    assert meter.energy.value == 0.0

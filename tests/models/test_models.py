@@ -251,3 +251,27 @@ def test_mixed_shapes_stand_and_fall_asleep() -> None:
     assert world.totals.max_penetration < 1e-5
     with pytest.raises(kido.ModelError, match="mixed_shapes"):
         kido.models.mixed_shapes(0)
+
+
+def test_the_rover_carries_alike_on_all_wheels():
+    """Statics of the tree on level ground: moments about the pivots of bogies, of rockers, and of the whole."""
+    made = models.rover()
+    world = made.world(time_step=2e-3)
+    world.add_ground()
+    rover = made.skeleton
+    assert (rover.num_dofs, rover.num_bodies) == (20, 15) and rover.mass == pytest.approx(40.0)
+    wheels = [name for name in made.points if name.startswith("wheel_")]
+    assert len(wheels) == 6
+    for name in wheels:
+        assert made.place(name)[2] == pytest.approx(0.12, abs=1e-12)
+        rover.joint(f"drive_{name[6:]}").actuator_type = "locked"
+    world.step(1000)
+    loads = np.array([world.contacts.wrench_on(rover.body(name), np.zeros(3))[-1] for name in wheels])
+    # What hangs on bogies and rockers itself, and bodies that lean by sagging contacts, share a few percent unequally;
+    # wheels that stand still add forces along the ground, which have an arm about the pivots.
+    total = 40.0 * 9.81
+    assert np.abs([world.contacts.forces[:, :2].sum(axis=0)]).max() < 1e-2 * total
+    assert abs(loads.sum()) == pytest.approx(total, rel=1e-3)
+    assert np.abs(loads) == pytest.approx(np.full(6, total / 6.0), rel=0.15)
+    left, right = (rover.dof(f"rocker_{side}").position for side in ("left", "right"))
+    assert left == pytest.approx(-right, abs=1e-12)

@@ -8,23 +8,28 @@ from kido.devices.power import Battery
 from kido.devices.sensors import Encoder, ForceSensor, Potentiometer, Sensor, Tachometer, TorqueSensor
 from kido.devices.soil import SoilWheel
 from kido.devices.spacecraft import ControlMomentGyro, ReactionWheel, Thruster
+from kido.devices.steering import Ackermann, DeadReckoning, EnergyMeter, PurePursuit, WheelDrive
 
 __all__ = [
     "GPS",
     "IMU",
     "PID",
+    "Ackermann",
     "Altimeter",
     "Battery",
     "BrushlessMotor",
     "ControlMomentGyro",
     "DCMotor",
+    "DeadReckoning",
     "Encoder",
+    "EnergyMeter",
     "ForceSensor",
     "Gear",
     "JointFriction",
     "Parachute",
     "Potentiometer",
     "Propeller",
+    "PurePursuit",
     "ReactionWheel",
     "Sensor",
     "Servo",
@@ -34,5 +39,6 @@ __all__ = [
     "Tachometer",
     "Thruster",
     "TorqueSensor",
+    "WheelDrive",
     "Winding",
 ]

@@ -3,7 +3,7 @@
 `names` lists them, `path` finds one's file, which `kido.load` reads; `start_positions` are those from which a robot
 moves that would stand still. The block worlds are also built here in any size: `stack`, `container`, `dominoes`;
 `mixed_shapes` is a field of shapes of all kinds. Mechanisms with closed loops and known motions: `andrews_squeezer` and
-others.
+others. `rover` is a six-wheeled vehicle.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         slider_crank,
         spatial_slider_crank,
     )
+    from kido.models.vehicles import rover
     from kido.models.worlds import build_world, container, dominoes, mixed_shapes, stack
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "n_four_bar",
     "names",
     "path",
+    "rover",
     "slider_crank",
     "spatial_slider_crank",
     "stack",
@@ -58,6 +60,7 @@ _MECHANISMS = (
     "Mechanism", "andrews_squeezer", "bennett", "bricard", "loop_pendulum", "n_four_bar", "slider_crank",
     "spatial_slider_crank",
 )  # fmt: skip
+_VEHICLES = ("rover",)
 
 
 if not TYPE_CHECKING:  # checkers take a module that has it for one that has every name
@@ -68,6 +71,8 @@ if not TYPE_CHECKING:  # checkers take a module that has it for one that has eve
             return getattr(import_module("kido.models.worlds"), name)
         if name in _MECHANISMS:
             return getattr(import_module("kido.models.mechanisms"), name)
+        if name in _VEHICLES:
+            return getattr(import_module("kido.models.vehicles"), name)
         raise AttributeError(f"module 'kido.models' has no attribute {name!r}")
 
 
