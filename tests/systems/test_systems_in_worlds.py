@@ -80,6 +80,40 @@ def test_steps_of_the_world_run_it_too() -> None:
     assert runs[0] == runs[1] == runs[2]
 
 
+@pytest.mark.parametrize("steps", [(500,), (3, 250, 247), (1,) * 500])
+def test_steps_of_the_world_call_models_of_plain_python_and_fill_logs(steps) -> None:
+    """As `System.run` does, to the bit; two rates, of which one is not called in each step."""
+    runs = []
+    for plain in (False, True):
+        world, skeleton = pendulum()
+        system = closed(world, skeleton, PythonLaw("law", rate=200))
+        log = system.log(["law.force", "joint.position"], rate=500)
+        if plain:
+            system.run(0.0)
+            for n in steps:
+                world.step(n)
+        else:
+            system.run(0.5)
+        system.run(0.0)
+        assert system.nanoseconds == 500 * 10**6
+        runs.append((*skeleton.positions, *skeleton.velocities, *log["law.force"], *log["joint.position"]))
+    assert runs[0] == runs[1]
+    assert len(runs[0]) == 2 + 2 * 251
+
+
+def test_what_fails_in_plain_steps_is_raised_at_the_next() -> None:
+    class Broken(PythonModel, PD):
+        def outputs(self):
+            return {"force": np.nan if self.time > 0.01 else 0.0}
+
+    world, skeleton = pendulum()
+    system = closed(world, skeleton, Broken("law", rate=1000))
+    system.run(0.0)
+    with pytest.raises(kido.StateError, match=r"law\.force: outputs returned nan"):
+        world.step(100)
+    assert system.time == pytest.approx(0.011)
+
+
 def test_a_motor_drives_a_joint() -> None:
     """Against a fine integration of motor and joint together; coupling holds forces for a step: first order in h."""
 

@@ -105,17 +105,17 @@ class Worlds(FixedAttributes):
             raise StateError(f"worlds: lanes: expected True or False, got {lanes!r}")
         models = _worlds_of(model)
         world, chosen = _world_of(models[0] if models else model, skeleton)
-        asking = [c.name for c in world.controllers if c.calls_python]
-        if asking:
-            raise ModelError(
-                f"worlds like {world.name!r}: controllers {', '.join(asking)} are called from Python, which batches do "
-                "not; those of kido.control without functions of time run compiled"
-            )
         remembering = [c.name for c in world.controllers if c.has_state]
         if remembering:
             raise ModelError(
                 f"worlds like {world.name!r}: {', '.join(remembering)} has states that snapshots of worlds lack, "
                 "and batches put worlds back to these; run such worlds one by one"
+            )
+        asking = [c.name for c in world.controllers if c.calls_python]
+        if asking:
+            raise ModelError(
+                f"worlds like {world.name!r}: controllers {', '.join(asking)} are called from Python, which batches do "
+                "not; those of kido.control without functions of time run compiled"
             )
         if number is not None:
             number = whole_number("number", number)

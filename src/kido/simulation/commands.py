@@ -228,7 +228,7 @@ class Commands(Feature):
                 c.prepare(float(own.calls[k] * own.period[k] * h))
                 if own.call[k] == 0:
                     self.forces_of(k)[:] = c.whole_forces()
-                most = min(most, int(own.period[k]))
+                most = min(most, c.steps_ahead(int(own.period[k])))
             else:
                 most = min(most, int(own.due[k]))
         return most

@@ -120,6 +120,10 @@ class Controller(FixedAttributes, ABC):
     def prepare(self, time: float) -> None:
         """It is due, at a time since it was added [s]; before compiled code runs it, or `compute` is called."""
 
+    def steps_ahead(self, period: int) -> int:
+        """Steps from now on that need no `prepare`, where it `calls_python`: by default its period."""
+        return period
+
     def whole_forces(self) -> Array:
         """What `compute` returns, checked, for all coordinates of the skeleton.
 

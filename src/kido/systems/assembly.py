@@ -11,7 +11,7 @@ from kido.systems.clock import Rate, as_rate
 from kido.systems.declarations import Input, Output, State
 from kido.systems.model import Model, Port, checked_part
 
-P = TypeVar("P", Model, "Assembly")
+P = TypeVar("P", bound="Model | Assembly")
 
 
 class Connection(FixedAttributes):

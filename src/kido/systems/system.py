@@ -197,6 +197,26 @@ class System(Assembly):
                 failure, s.failure = int(s.failure), 0
                 engine.check(failure)
 
+    @property
+    def is_running(self) -> bool:
+        """Whether `run` is under way."""
+        return self.turn.doing == "run"
+
+    def tick(self) -> None:
+        """Do what is due now, in a step of its world that `run` does not make.
+
+        Raises:
+            StateError: as of `run`, of the steps before too.
+        """
+        engine = self.engine
+        failure, engine.system.failure = int(engine.system.failure), 0
+        engine.check(failure)
+        try:
+            engine.tick(self._flush)
+        except BaseException:
+            engine.undo_tick()
+            raise
+
     def _flush(self) -> None:
         """Take what has been written down."""
         engine = self._engine

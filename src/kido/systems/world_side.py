@@ -43,13 +43,21 @@ class SkeletonLink(Controller):
 
     @property
     def calls_python(self) -> bool:
-        """No: where Python is wanted, `System.run` ends the world's steps."""
-        return False
+        """The first does, for models of plain Python and logs; see `steps_ahead`."""
+        return self is self._side.links[0]
 
     @property
     def has_state(self) -> bool:
         """That of the system: `System.checkpoint` has it with the world's snapshot."""
         return True
+
+    def prepare(self, time: float) -> None:
+        """What is due, unless `System.run` does it."""
+        self._side.catch_up()
+
+    def steps_ahead(self, period: int) -> int:
+        """Until Python is wanted again."""
+        return self._side.steps_ahead()
 
     def relink(self) -> None:
         """The system has another engine."""
@@ -150,6 +158,21 @@ class WorldSide:
         made[0].everyone[:] = [own.address for own in made]
         for link, own in zip(self.links, made, strict=True):
             link.struct = own
+
+    def catch_up(self) -> None:
+        """Do what is due now, Python's part too, where steps are the world's own and not those of `System.run`.
+
+        Raises:
+            StateError: the steps before came to nothing, as of `System.run`.
+        """
+        if not self.system.is_running:
+            self.read()
+            self.system.tick()
+
+    def steps_ahead(self) -> int:
+        """Steps of the world until Python is wanted."""
+        engine = self.system.engine
+        return max((engine.next_python() - int(engine.system.now)) // self.step, 1)
 
     def read(self) -> None:
         """Values of all ports, as the skeletons are now."""
