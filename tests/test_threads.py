@@ -232,7 +232,7 @@ def test_what_fails_elsewhere_leaves_the_object_free() -> None:
 def test_a_rollout_within_a_rollout_is_refused() -> None:
     pool = RolloutPool(models.stack(1), threads=1)
     q = np.concatenate([s.positions for s in pool.world.skeletons])
-    with pytest.raises(kido.ConcurrencyError, match="rollout of world 'stack': `progress` may not run another one"):
+    with pytest.raises(kido.ConcurrencyError, match="worlds like 'stack': `progress` may not step them"):
         pool.run(q, steps=5, progress=lambda *_: pool.run(q, steps=1))
     assert pool.run(q, steps=5).steps.tolist() == [5]
 

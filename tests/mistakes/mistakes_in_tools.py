@@ -160,7 +160,7 @@ FILES = [
 ]
 
 VIEWER = [
-    ("kido.viewer.Viewer('arm')", KidoError, "shows a kido.World or a kido.Skeleton, not 'str'"),
+    ("kido.viewer.Viewer('arm')", KidoError, "a kido.World or a kido.Skeleton, not 'str'"),
     ("kido.viewer.Viewer(world, prot=8080)", Args, "did you mean port"),
     ("kido.viewer.Viewer(world, port='http')", KidoError, "port"),
     ("kido.viewer.Viewer(world, show=('modle',))", KidoError, "modle"),

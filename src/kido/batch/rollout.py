@@ -56,6 +56,7 @@ class RolloutPool(FixedAttributes):
         model, skeleton, threads, time_step, lanes: as those of `Worlds`; `lanes` is off by default.
 
     Attributes:
+        world: what they are like, a clone of the model.
         worlds: those of the last run as it left them.
         why_alone: why worlds are stepped one by one; "" if eight are together.
 
@@ -73,7 +74,7 @@ class RolloutPool(FixedAttributes):
         lanes: bool = False,
     ):
         self.worlds = Worlds(model, skeleton=skeleton, threads=threads, time_step=time_step, lanes=lanes)
-        self.why_alone = self.worlds.why_alone
+        self.world, self.why_alone = self.worlds.world, self.worlds.why_alone
 
     @property
     def num_dofs(self) -> int:

@@ -20,7 +20,7 @@ def skeletons_of(model: Model) -> list[Any]:
         return list(model.skeletons)
     if hasattr(model, "bodies") and hasattr(model, "dofs"):
         return [model]
-    raise KidoError(f"Pictures are of a kido.World or a kido.Skeleton, not {type(model).__name__!r}.")
+    raise KidoError(f"what is drawn is a kido.World or a kido.Skeleton, not {type(model).__name__!r}.")
 
 
 def is_world(model: Model) -> bool:
