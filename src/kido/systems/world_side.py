@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from kido.systems.system import System
 
 
+NEVER = 1 << 62  # steps
+
+
 class SkeletonLink(Controller):
     """Through it a world calls a system at each step, and gets the forces on one skeleton."""
 
@@ -160,17 +163,21 @@ class WorldSide:
             link.struct = own
 
     def catch_up(self) -> None:
-        """Do what is due now, Python's part too, where steps are the world's own and not those of `System.run`.
+        """Do what Python is wanted for now, where steps are the world's own and not those of `System.run`.
 
         Raises:
             StateError: the steps before came to nothing, as of `System.run`.
         """
         if not self.system.is_running:
-            self.read()
-            self.system.tick()
+            engine = self.system.engine
+            if engine.system.failure != 0 or engine.next_python() <= engine.system.now:
+                self.read()
+                self.system.tick()
 
     def steps_ahead(self) -> int:
-        """Steps of the world until Python is wanted."""
+        """Steps of the world until Python is wanted; `System.run` makes no more by itself."""
+        if self.system.is_running:
+            return NEVER
         engine = self.system.engine
         return max((engine.next_python() - int(engine.system.now)) // self.step, 1)
 
