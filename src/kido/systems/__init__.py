@@ -9,6 +9,7 @@ from kido.systems.files import load_assembly
 from kido.systems.inspection import Cost, Entry
 from kido.systems.log import Log, LogData, read_log
 from kido.systems.model import Model, Port, PythonModel
+from kido.systems.part import Part
 from kido.systems.schema import MODEL
 from kido.systems.system import System
 from kido.systems.tracing import feedthrough
@@ -34,6 +35,7 @@ __all__ = [
     "Noise",
     "Output",
     "Parameter",
+    "Part",
     "Port",
     "PythonModel",
     "Rate",

@@ -9,7 +9,8 @@ from kido.attributes import FixedAttributes
 from kido.errors import ModelError, NameLookupError
 from kido.systems.clock import Rate, as_rate
 from kido.systems.declarations import Input, Output, State
-from kido.systems.model import Model, Port, checked_part
+from kido.systems.model import Model, Port
+from kido.systems.part import Part, checked_part
 
 P = TypeVar("P", bound="Model | Assembly")
 
@@ -30,7 +31,7 @@ class Connection(FixedAttributes):
         return f"Connection({self.source.path!r} -> {self.target.path!r})"
 
 
-class Assembly(FixedAttributes):
+class Assembly(Part):
     """A named part of a system: models and other assemblies, connections between them, ports that stand for theirs.
 
     Subclass it, and add what is in it in `__init__`, for a part that is made many times.
@@ -49,24 +50,12 @@ class Assembly(FixedAttributes):
     """
 
     def __init__(self, name: str):
-        self._name = checked_part(name)
-        self.parent: Assembly | None = None
+        super().__init__(name)
         self._parts: dict[str, Model | Assembly] = {}
         self._connections: list[Connection] = []
         self._exposed: dict[str, Port] = {}
 
     # What it is --------------------------------------------------------------------------------------------
-
-    @property
-    def name(self) -> str:
-        """In the assembly that it is in."""
-        return self._name
-
-    @property
-    def path(self) -> str:
-        """From the system down; its name if it is in none."""
-        above = self.parent.path if self.parent is not None else ""
-        return f"{above}.{self._name}" if above else self._name
 
     @property
     def _what(self) -> str:
@@ -99,10 +88,6 @@ class Assembly(FixedAttributes):
     def exposed(self) -> dict[str, Port]:
         """Ports that stand for those of models in it, by name (a copy)."""
         return dict(self._exposed)
-
-    def root_system(self) -> Any:
-        """The system that it is in, or None."""
-        return None if self.parent is None else self.parent.root_system()
 
     def _changed(self) -> None:
         system = self.root_system()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,10 +13,8 @@ from kido.errors import ArgumentError, ModelError, NameLookupError, StateError
 from kido.math.transform import numbers_or_nan
 from kido.systems.clock import Rate, as_rate
 from kido.systems.declarations import Crossing, Declared, Input, Noise, Output, Parameter, State
+from kido.systems.part import Part
 from kido.systems.units import Unit
-
-if TYPE_CHECKING:
-    from kido.systems.assembly import Assembly
 
 Array = NDArray[np.float64]
 METHODS = ("outputs", "derivatives", "update", "crossings")
@@ -83,7 +81,7 @@ class Port(FixedAttributes):
         return f"Port({self.path!r}, {self.kind}, unit {'any' if self.unit is None else str(self.unit)!r})"
 
 
-class Model(FixedAttributes):
+class Model(Part):
     """Base of models: subclass it, declare what it has, and write its equations as methods.
 
     Each method returns values by name:
@@ -128,10 +126,9 @@ class Model(FixedAttributes):
     is_python: ClassVar[bool] = False
 
     def __init__(self, name: str | None = None, *, rate: Any = None, **values: Any):
-        self._name = checked_part(type(self).__name__.lower() if name is None else name)
+        super().__init__(type(self).__name__.lower() if name is None else name)
         what = f"model {self._name!r}"
         self.inside: dict[str, Any] | None = None  # values, while one of its methods runs
-        self.parent: Assembly | None = None
         self._declared = declared_by(type(self))
         given = type(self).rate if rate is None else rate
         self.clock: Rate | None = None if given is None else as_rate(given, what)
@@ -167,17 +164,6 @@ class Model(FixedAttributes):
             raise ModelError(f"{what}: it has outputs {list(self.of_kind(Output))}, and no method outputs")
 
     # What it is --------------------------------------------------------------------------------------------
-
-    @property
-    def name(self) -> str:
-        """In its assembly."""
-        return self._name
-
-    @property
-    def path(self) -> str:
-        """From the system down; its name if it is in none."""
-        above = self.parent.path if self.parent is not None else ""
-        return f"{above}.{self._name}" if above else self._name
 
     @property
     def declared(self) -> Mapping[str, Declared]:
@@ -260,13 +246,13 @@ class Model(FixedAttributes):
                 raise NameLookupError(f"parameter of model {self.path!r}", key, list(self._parameters))
             checked[key] = self._declared[key].checked(value, f"model {self.path!r}: parameter {key!r}")
         self._parameters.update(checked)
-        system = self._system()
+        system = self.root_system()
         if system is not None:
             system.parameters_changed(self)
 
     def changed(self) -> None:
         """Write its equations down anew, after a change of what they take from attributes that are no parameters."""
-        system = self._system()
+        system = self.root_system()
         if system is not None:
             system.structure_changed()
 
@@ -286,16 +272,13 @@ class Model(FixedAttributes):
 
     # Its system --------------------------------------------------------------------------------------------
 
-    def _system(self) -> Any:
-        return None if self.parent is None else self.parent.root_system()
-
     def system_of(self, what: str) -> Any:
         """The system that it is in.
 
         Raises:
             StateError: it is in none.
         """
-        system = self._system()
+        system = self.root_system()
         if system is None:
             raise StateError(f"{what}: the model is in no system, and has no values; add it to one")
         return system
@@ -358,14 +341,3 @@ def declared_by(kind: type[Model]) -> dict[str, Declared]:
             elif key in found:
                 del found[key]
     return found
-
-
-def checked_part(name: Any) -> str:
-    """A name that can be part of a path.
-
-    Raises:
-        ModelError: it is no identifier.
-    """
-    if not isinstance(name, str) or not name.isidentifier():
-        raise ModelError(f"name {name!r}: expected letters, digits and underscores, so that it can be part of a path")
-    return name
