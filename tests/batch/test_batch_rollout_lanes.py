@@ -9,30 +9,19 @@ import kido
 from kido import models
 from kido.batch import RolloutPool, rollout
 from kido.errors import StateError
-from kido.shapes import Box, Sphere
+from kido.shapes import Sphere
+from robot_worlds import random_commands, robot_and_box
 
 ROBOTS = ("humanoid", "quadruped", "arm7")
 STEPS = 60
 
 
 def world_of(name: str, settle: int = 300) -> kido.World:
-    """A bundled robot on the ground, and a box beside it that is not touched."""
-    world = kido.World()
-    world.add_ground(friction=0.8)
-    world.add_skeleton(kido.load_skeleton(models.path(name)))
-    box = kido.Skeleton("box")
-    body = box.add_body("box", joint=kido.FreeJoint("box"), inertia=kido.Inertia(2.0, moment=0.01 * np.eye(3)))
-    body.add_shape(Box((0.2, 0.2, 0.2)), friction=0.5)
-    box.positions = [0.1, 0, 0, 3.0, 0, 0.3]
-    world.add_skeleton(box)
-    world.step(settle)
-    return world
+    return robot_and_box(name, settle)
 
 
 def commands_of(world: kido.World, samples: int, steps: int = STEPS, size: float = 2.0) -> np.ndarray:
-    robot = world.skeletons[1]
-    free = np.array([isinstance(dof.joint, kido.FreeJoint) for dof in robot.dofs])
-    return size * np.random.default_rng(3).normal(size=(samples, steps, robot.num_dofs)) * ~free
+    return random_commands(world, samples, steps, size)
 
 
 @pytest.fixture(scope="module", params=ROBOTS)

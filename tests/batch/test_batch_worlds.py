@@ -12,29 +12,18 @@ from kido import models
 from kido.batch import RolloutPool, Worlds, rollout
 from kido.errors import ModelError, NameLookupError, ReadOnlyError, StateError
 from kido.shapes import Box, Sphere
+from robot_worlds import random_commands, robot_and_box
 from scenes import G
 
 STEPS = 40
 
 
 def world_of(name: str = "humanoid", settle: int = 250) -> kido.World:
-    """A bundled robot on the ground, and a box on the ground that it does not touch."""
-    world = kido.World()
-    world.add_ground(friction=0.8)
-    world.add_skeleton(kido.load_skeleton(models.path(name)))
-    box = kido.Skeleton("box")
-    body = box.add_body("box", joint=kido.FreeJoint("box"), inertia=kido.Inertia(2.0, moment=0.01 * np.eye(3)))
-    body.add_shape(Box((0.2, 0.2, 0.2)), friction=0.5)
-    box.positions = [0.1, 0, 0, 3.0, 0, 0.3]
-    world.add_skeleton(box)
-    world.step(settle)
-    return world
+    return robot_and_box(name, settle)
 
 
 def commands_of(world: kido.World, number: int, steps: int = STEPS, size: float = 2.0) -> np.ndarray:
-    robot = world.skeletons[1]
-    free = np.array([isinstance(dof.joint, kido.FreeJoint) for dof in robot.dofs])
-    return size * np.random.default_rng(3).normal(size=(number, steps, robot.num_dofs)) * ~free
+    return random_commands(world, number, steps, size)
 
 
 @pytest.fixture(scope="module")
