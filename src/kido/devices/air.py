@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from kido.environment.atmosphere import SEA_LEVEL, drag
 from kido.systems import Input, Model, Output, Parameter, State
-
-SEA_LEVEL = 1.225  # [kg/m^3] density of air, ISO 2533
 
 
 class Propeller(Model):
@@ -61,9 +60,8 @@ class Parachute(Model):
     share = State("1", doc="diameter by that of the open canopy, s")
 
     def outputs(self):
-        v, s = self.velocity - self.wind, np.clip(self.share, 0.0, 1.0)
-        drag = 0.5 * self.density * self.drag_coefficient * self.area * s * s
-        return {"force": -drag * np.sqrt(v @ v + 1e-24) * v}
+        s = np.clip(self.share, 0.0, 1.0)
+        return {"force": drag(self.velocity - self.wind, self.density, self.area * s * s, self.drag_coefficient)}
 
     def derivatives(self):
         opens = ((self.open > 0.5) + (self.share > 0.0) > 0.0) * (self.share < 1.0)

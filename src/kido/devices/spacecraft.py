@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from kido.environment.atmosphere import GRAVITY
 from kido.systems import Input, Model, Output, Parameter, State
-
-EARTH_GRAVITY = 9.80665  # [m/s^2] that specific impulses are by
 
 
 class ReactionWheel(Model):
@@ -115,7 +114,7 @@ class Thruster(Model):
         return np.where(share * self.period >= self.least_pulse, share, 0.0)
 
     def _flow(self):
-        return self._share() * self.thrust / (self.specific_impulse * EARTH_GRAVITY)
+        return self._share() * self.thrust / (self.specific_impulse * GRAVITY)
 
     def outputs(self):
         return {"force": self._share() * self.thrust * (self.rotation @ self.direction), "flow": self._flow()}

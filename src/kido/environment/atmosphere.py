@@ -11,6 +11,7 @@ from kido.reprs import brief
 
 GAS = 287.0528742470439  # [J/(kg K)] 8314.32 / 28.9644, of air as in the standard
 GRAVITY = 9.80665  # [m/s^2]
+SEA_LEVEL = 1.225  # [kg/m^3] density
 EARTH = 6356766.0  # [m] radius with which the standard has geopotential heights
 HEAT_RATIO = 1.4
 # Geopotential height [m] and temperature [K] at which layers begin, and their lapse rates [K/m].
@@ -47,7 +48,7 @@ class Air(NamedTuple):
     __repr__ = brief
 
 
-def exponential_density(height: Any, surface: Any = 1.225, scale_height: Any = 8500.0) -> Any:
+def exponential_density(height: Any, surface: Any = SEA_LEVEL, scale_height: Any = 8500.0) -> Any:
     """rho_0 exp(-z / H) [kg/m^3]."""
     return surface * np.exp(-height / scale_height)
 

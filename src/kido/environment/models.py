@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from kido.environment.atmosphere import drag, plate_force, standard_atmosphere, submerged_sphere, wing_force
+from kido.environment.atmosphere import SEA_LEVEL, drag, plate_force, standard_atmosphere, submerged_sphere, wing_force
 from kido.environment.gravity import gravity_gradient, oblate
 from kido.environment.planets import DAY, EARTH, J2000, Planet, about_z, earth_angle
 from kido.environment.sun import magnetic_dipole, sun_position, sunlight
 from kido.systems import Input, Model, Noise, Output, Parameter, State
 
-SEA_LEVEL = 1.225  # [kg/m^3]
 CALM = (0.0, 0.0, 0.0)
 
 
