@@ -38,6 +38,10 @@ def mass_matrix_core(t, d, c, M):
         for i in range(n):
             start_chosen(t, d, c, i)
     mass_matrix_from_composites(t, d, 0, n, M)
+    for i in range(n):
+        if c.springs[i] != 0:
+            for k in range(t.first_dof[i], t.first_dof[i + 1]):
+                M[k, k] += t.armature[k]
     return OK
 
 
