@@ -189,7 +189,7 @@ class _Order:
         leans = [hinge_node[i] >= 0 and _is_light(tree, i) for i in range(len(self.parent))]
         rotors = np.zeros(len(self.parent), bool)
         rotors[tree.body_of_dof[(tree.armature != 0.0) & (tree.prescribed == 0)]] = True
-        coupled = rotors | leans  # to their parents, besides by the hinge
+        coupled = rotors | np.array(leans, bool)  # to their parents, besides by the hinge
         for i, above in enumerate(self.parent):
             if coupled[i] and above >= 0:
                 pairs.append((body_node[i], body_node[above]))
