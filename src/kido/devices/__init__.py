@@ -9,6 +9,7 @@ from kido.devices.sensors import Encoder, ForceSensor, Potentiometer, Sensor, Ta
 from kido.devices.soil import SoilWheel
 from kido.devices.spacecraft import ControlMomentGyro, ReactionWheel, Thruster
 from kido.devices.steering import Ackermann, DeadReckoning, EnergyMeter, PurePursuit, WheelDrive
+from kido.devices.vision import ImageSensor, Lidar
 
 __all__ = [
     "GPS",
@@ -25,7 +26,9 @@ __all__ = [
     "EnergyMeter",
     "ForceSensor",
     "Gear",
+    "ImageSensor",
     "JointFriction",
+    "Lidar",
     "Parachute",
     "Potentiometer",
     "Propeller",
