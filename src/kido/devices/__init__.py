@@ -1,6 +1,7 @@
 """Devices: motors, drives, sensors, wheels and thrusters as models of `kido.systems`."""
 
 from kido.devices.air import Parachute, Propeller
+from kido.devices.cables import Cable, Rigging, Winch
 from kido.devices.drives import PID, Gear, JointFriction, Servo
 from kido.devices.motors import BrushlessMotor, DCMotor, Winding
 from kido.devices.navigation import GPS, IMU, Altimeter, StarTracker, SunSensor
@@ -19,6 +20,7 @@ __all__ = [
     "Altimeter",
     "Battery",
     "BrushlessMotor",
+    "Cable",
     "ControlMomentGyro",
     "DCMotor",
     "DeadReckoning",
@@ -34,6 +36,7 @@ __all__ = [
     "Propeller",
     "PurePursuit",
     "ReactionWheel",
+    "Rigging",
     "Sensor",
     "Servo",
     "SoilWheel",
@@ -43,5 +46,6 @@ __all__ = [
     "Thruster",
     "TorqueSensor",
     "WheelDrive",
+    "Winch",
     "Winding",
 ]
