@@ -7,9 +7,10 @@ from kido.devices.motors import BrushlessMotor, DCMotor, Winding
 from kido.devices.navigation import GPS, IMU, Altimeter, StarTracker, SunSensor
 from kido.devices.power import Battery
 from kido.devices.sensors import Encoder, ForceSensor, Potentiometer, Sensor, Tachometer, TorqueSensor
-from kido.devices.soil import SoilWheel
+from kido.devices.soil import Soil, SoilContact, SoilTrack, SoilWheel
 from kido.devices.spacecraft import ControlMomentGyro, ReactionWheel, Thruster
 from kido.devices.steering import Ackermann, DeadReckoning, EnergyMeter, PurePursuit, WheelDrive
+from kido.devices.tracks import BeltTrack
 from kido.devices.vision import ImageSensor, Lidar
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Ackermann",
     "Altimeter",
     "Battery",
+    "BeltTrack",
     "BrushlessMotor",
     "Cable",
     "ControlMomentGyro",
@@ -39,6 +41,9 @@ __all__ = [
     "Rigging",
     "Sensor",
     "Servo",
+    "Soil",
+    "SoilContact",
+    "SoilTrack",
     "SoilWheel",
     "StarTracker",
     "SunSensor",

@@ -267,6 +267,9 @@ class Model(Part):
         if system is not None:
             system.structure_changed()
 
+    def restored(self) -> None:
+        """A checkpoint has been put back: a model that changes its world otherwise than by ports does so again."""
+
     def take_parameters(self, values: Mapping[str, Array]) -> None:
         """Parameters that its system has been given, flat."""
         self._parameters.update(

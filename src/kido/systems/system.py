@@ -369,6 +369,8 @@ class System(Assembly):
             m.take_parameters(values)
         for call in engine.linked.calls:
             call.parameters_changed()
+        for m in self.models:
+            m.restored()
 
     # Structure ---------------------------------------------------------------------------------------------
 
