@@ -53,9 +53,9 @@ from kido.solvers.laws import (
     contact_law,
     follow_bounded,
     follow_contact,
-    halve_step,
     held_penalty,
     keep_iterate,
+    take_back,
 )
 from kido.solvers.problem import BOUNDED, PROBLEM
 from kido.solvers.rows import INDEX, free_velocity, is_deferred, load_impulse, project_block, set_impulse
@@ -326,7 +326,7 @@ def tree_newton_island(address, island, cap, unused):
                             break
                         more -= 1
                     firm = merit <= 1.0 or (done == 0 and merit <= WARM)
-                    held = FIRM_PENALTY if firm else held_penalty(vain, penalty)
+                    held = FIRM_PENALTY if firm else held_penalty(merit, vain, penalty)
                     if columns > 0:
                         release_touched(y, x, slot)
                         hold_blocks(c, src, y, island, held)
@@ -341,10 +341,13 @@ def tree_newton_island(address, island, cap, unused):
                     follow_tree(c, src, y, island)
                     before = merit
                     merit = measure_rows(c, island, V)
-                    if merit > before:
-                        halve_step(c, island, 1.0)
-                        merit = measure_rows(c, island, V)
                     done += 1
+                    if merit > before:
+                        take_back(c, island, 0.5 if before > 1.0 else 1.0)
+                        merit = measure_rows(c, island, V)
+                        if before <= 1.0:
+                            more = 0
+                            break
                     best, vain, penalty = adapt(merit, before, best, vain, penalty)
                 if not math.isfinite(merit):
                     put_back(c, island, BEST_ROW)
