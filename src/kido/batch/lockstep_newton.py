@@ -98,7 +98,8 @@ def newton(t, d, c, src, y, few, dense, tree_index, h):
     merit = measure(t, d, c, src, y, few, dense, tree_index, columns)
     none = 0.0 * c.step[0]
     done, vain, penalty, best = none, none, none + LAW_PENALTY, merit
-    more = where_positive(merit - 1.0, 1.0, float(REST_STEPS)) + none
+    cold = merit - 1.0
+    more = where_positive(cold, 1.0, float(REST_STEPS)) + none
     outer = is_left(c, merit)
     if any_positive(outer):
         if dense:
@@ -124,12 +125,14 @@ def newton(t, d, c, src, y, few, dense, tree_index, h):
             last = merit
             merit = where_positive(inner, measure_rows(c, 0, V), merit)
             grew = both(inner, merit - last)
+            rested = where_positive(
+                last - 1.0, -1.0, both(grew, cold)
+            )  # solved it was: the step is taken back, and all
             if any_positive(grew):
-                take_back(c, 0, where_positive(grew, where_positive(last - 1.0, 0.5, 1.0), none))
+                take_back(c, 0, where_positive(grew, where_positive(rested, 1.0, 0.5), none))
                 merit = where_positive(grew, measure_rows(c, 0, V), merit)
             gather(c, 0, BEST_ROW)
             done += where_positive(inner, 1.0, 0.0)
-            rested = where_positive(last - 1.0, -1.0, grew)  # a step that was taken back leaves it at that
             more, inner = where_positive(rested, 0.0, more), where_positive(rested, -1.0, inner)
             least, times, sigma = adapt(merit, last, best, vain, penalty)
             best, vain = where_positive(inner, least, best), where_positive(inner, times, vain)

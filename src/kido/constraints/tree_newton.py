@@ -316,7 +316,8 @@ def tree_newton_island(address, island, cap, unused):
             if columns == 0:
                 weigh_held(t, d, y, first, last)
             best, vain, penalty = merit, 0.0, LAW_PENALTY
-            more = 1 if merit > 1.0 else REST_STEPS
+            cold = merit > 1.0
+            more = 1 if cold else REST_STEPS
             while done < cap and vain < PATIENCE and math.isfinite(merit) and (merit > 1.0 or more > 0):
                 gather(c, island, BEST_ROW)
                 while done < cap and vain < PATIENCE and math.isfinite(merit) and (merit > GOOD_MERIT or more > 0):
@@ -343,9 +344,10 @@ def tree_newton_island(address, island, cap, unused):
                     merit = measure_rows(c, island, V)
                     done += 1
                     if merit > before:
-                        take_back(c, island, 0.5 if before > 1.0 else 1.0)
+                        solved = cold and before <= 1.0
+                        take_back(c, island, 1.0 if solved else 0.5)
                         merit = measure_rows(c, island, V)
-                        if before <= 1.0:
+                        if solved:
                             more = 0
                             break
                     best, vain, penalty = adapt(merit, before, best, vain, penalty)

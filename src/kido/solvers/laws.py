@@ -154,7 +154,7 @@ def take_back(c, island, share):
     """Take back a share of what has changed since `keep_iterate`.
 
     V is linear in the impulses. Where a full step leaves more than there was, contacts go back and forth between their
-    cases, and so would the next ones: half of it is taken back, and all of it where there is nothing left but digits.
+    cases, and so would the next ones: half of it is taken back, and all of it where there was nothing left but digits.
     """
     h = c.history
     k = c.island_row[island] & INDEX
