@@ -1,8 +1,11 @@
 """Manipulation: parts of robots, what they may touch, what they hold, and how forces are shared."""
 
 from kido.manipulation.finding import find_parts, part_of_group
+from kido.manipulation.holding import Grasp, Grasps
 from kido.manipulation.manipulability import Ellipsoid, Manipulability, limit_factor
 from kido.manipulation.parts import Part, Reach
+from kido.manipulation.sampling import sample_disabled_pairs
+from kido.manipulation.scene import CollisionError, CollisionScene
 from kido.manipulation.srdf import (
     DisabledPair,
     EndEffectorDescription,
@@ -13,9 +16,13 @@ from kido.manipulation.srdf import (
 )
 
 __all__ = [
+    "CollisionError",
+    "CollisionScene",
     "DisabledPair",
     "Ellipsoid",
     "EndEffectorDescription",
+    "Grasp",
+    "Grasps",
     "GroupDescription",
     "GroupState",
     "Manipulability",
@@ -26,4 +33,5 @@ __all__ = [
     "find_parts",
     "limit_factor",
     "part_of_group",
+    "sample_disabled_pairs",
 ]
