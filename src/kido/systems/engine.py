@@ -301,7 +301,7 @@ class Engine:
         for port, first, size in linked.continuous:
             k = first - linked.first_state
             if not np.isfinite(ended[k : k + size]).all():
-                raise StateError(f"{at} {port.path} becomes NaN or infinite; a smaller step may help")
+                raise StateError(f"{at} {port.path} becomes NaN or infinite{why or '; a smaller step may help'}")
         raise StateError(f"{at} a value is NaN or infinite")
 
     def port_of(self, slot: int, path: str = "") -> str:

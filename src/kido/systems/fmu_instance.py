@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 NUMBERS = ("Real", "Integer", "Enumeration", "Boolean", "Float64", "Float32") + tuple(
     f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)
 )
+_FATAL = 4  # status of a call
 MOST_EVENTS = 100  # iterations at one moment
 
 
@@ -62,6 +63,20 @@ def shape_of(variable: Any) -> tuple[int, ...]:
     return tuple(int(n) for n in variable.shape or ())
 
 
+def joined(parts: Sequence[Array]) -> Array:
+    """Flat arrays as one."""
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
+def split(values: Array, shapes: Iterable[tuple[int, ...]]) -> list[Array]:
+    """Copies of an array's parts."""
+    parts, at = [], 0
+    for shape in shapes:
+        parts.append(values[at : at + math.prod(shape)].reshape(shape).copy())
+        at += math.prod(shape)
+    return parts
+
+
 def _calls(version: int, kind: str) -> tuple[str, Any]:
     name = {"Enumeration": "Integer" if version == 2 else "Int64"}.get(kind, kind)
     return name, float if kind in ("Real", "Float64", "Float32") else (bool if kind == "Boolean" else round)
@@ -94,42 +109,53 @@ class Instance:
         inputs: tuple[Variables, Array],
     ):
         self.version = description.fmiMajorVersion
-        fmi: Any = library(f"fmpy.fmi{self.version}", "running an FMU", "fmi")
+        self._fmi: Any = library(f"fmpy.fmi{self.version}", "running an FMU", "fmi")
+        self._exchange = exchange
         self._words: list[str] = []
-        self.next_event = math.inf
         part = description.modelExchange if exchange else description.coSimulation
-        kind = getattr(fmi, f"FMU{self.version}{'Model' if exchange else 'Slave'}")
+        kind = getattr(self._fmi, f"FMU{self.version}{'Model' if exchange else 'Slave'}")
         self.fmu: Any = kind(
             guid=description.guid, unzipDirectory=folder, modelIdentifier=part.modelIdentifier, instanceName="kido"
         )
-        if self.version == 2:
-            self._callbacks = fmi.fmi2CallbackFunctions()
-            self._callbacks.logger = fmi.fmi2CallbackLoggerTYPE(lambda _, __, ___, ____, text: self._note(text))
-            self._callbacks.allocateMemory = fmi.defaultCallbacks.allocateMemory
-            self._callbacks.freeMemory = fmi.defaultCallbacks.freeMemory
-            library("fmpy.logging", "running an FMU", "fmi").addLoggerProxy(ctypes.byref(self._callbacks))
-            self.fmu.instantiate(callbacks=self._callbacks)
-        else:
-            self.fmu.instantiate(logMessage=lambda _, __, ___, text: self._note(text))
+        self._callbacks: Any = None
         self._runs = False
         states = description.numberOfContinuousStates
         self._rates, self._states = np.zeros(states), np.zeros(states)
         self._indicators = np.zeros(description.numberOfEventIndicators)
-        starts[0].set(self.fmu, starts[1])
+        self.begin(starts, inputs)
+
+    def begin(self, starts: tuple[Variables, Array], inputs: tuple[Variables, Array]) -> None:
+        """At time 0, anew."""
+        fmu, fmi = self.fmu, self._fmi
+        if fmu.component:
+            fmu.reset()
+        elif self.version == 2:
+            made = self._callbacks = fmi.fmi2CallbackFunctions()
+            made.logger = fmi.fmi2CallbackLoggerTYPE(lambda _, __, ___, ____, text: self._note(text))
+            made.allocateMemory, made.freeMemory = fmi.defaultCallbacks.allocateMemory, fmi.defaultCallbacks.freeMemory
+            library("fmpy.logging", "running an FMU", "fmi").addLoggerProxy(ctypes.byref(made))
+            fmu.instantiate(callbacks=made)
+        else:
+            fmu.instantiate(logMessage=lambda _, __, ___, text: self._note(text))
+        self.next_event = math.inf
+        starts[0].set(fmu, starts[1])
         if self.version == 2:
-            self.fmu.setupExperiment(startTime=0.0)
-        self.fmu.enterInitializationMode()
-        inputs[0].set(self.fmu, inputs[1])
-        self.fmu.exitInitializationMode()
+            fmu.setupExperiment(startTime=0.0)
+        fmu.enterInitializationMode()
+        inputs[0].set(fmu, inputs[1])
+        fmu.exitInitializationMode()
         self._runs = True
-        if exchange:
+        if self._exchange:
             self._update()
 
     def _note(self, text: Any) -> None:
         self._words = [*self._words[-2:], text.decode(errors="replace") if isinstance(text, bytes) else str(text)]
 
     def failed(self, error: Exception) -> str:
-        """In words, what FMPy raised, with the FMU's own."""
+        """In words, what FMPy raised, with the FMU's own. From then on it can only be begun anew."""
+        self._runs = False
+        if getattr(error, "status", 0) >= _FATAL and self.fmu is not None:
+            self.fmu.component = None  # it may not be called any more, not even to be freed
         words = "; ".join(self._words)
         return f"{str(error).rstrip('.')}{f'; it says: {words:.300}' if words else ''}"
 
