@@ -275,7 +275,7 @@ class Recording(RecordingFile):
                 world.step(1, reset_command=not (hold and k == frame))
         for push in world.pushes.acted if hold else ():
             own, index = push.body.skeleton.current_state, push.body.index
-            rest = own.applied[index] - push.row
+            rest = own.applied.get(index, 0.0) - push.row
             own.clear_external(index)
             if rest.any():
                 own.add_external(index, rest)
