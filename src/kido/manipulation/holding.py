@@ -19,6 +19,7 @@ from kido.math.lie import exp_pose, log_pose
 from kido.math.transform import as_flag, as_numbers, as_transform, as_unit_vector, inverse_transform
 from kido.skeleton import BodyNode, Inertia, Joint, Skeleton, WeldJoint
 from kido.skeleton.naming import free_name
+from kido.skeleton.nodes.node import FrameNode
 
 Array = NDArray[np.float64]
 
@@ -158,7 +159,7 @@ class Grasps(FixedAttributes):
 
     def attach(
         self,
-        body: BodyNode,
+        body: BodyNode | FrameNode,
         hand: BodyNode,
         name: str | None = None,
         *,
@@ -171,14 +172,14 @@ class Grasps(FixedAttributes):
         """Take hold of a body where it is.
 
         Args:
-            body: of an object.
+            body: of an object, or a node on one, such as its handle.
             hand: that holds it.
             name: of the grasp; "HAND: BODY" by default, with a number where it is taken.
             touching: bodies that may touch the held one; by default the hand with all that is welded to it or below it.
             supports: bodies that it rests on, and may touch until `update_supports` finds that it has left them.
             covariance: of its pose in the hand, (6, 6).
-            free_axis: unit vector in the held body's axes about which it may turn in the hand, through its origin (as a
-                door's handle does); the grasp then closes a loop.
+            free_axis: unit vector in the axes of the body, or of the handle, about which it may turn in the hand,
+                through its origin; the grasp then closes a loop.
             as_loop: close a loop although the object could hang on the hand; None: where it must be.
 
         Raises:
@@ -186,7 +187,8 @@ class Grasps(FixedAttributes):
                 holds it already, a name that is taken, a loop where the object could only hang on the hand; or a
                 covariance that is none.
         """
-        world = self._scene.world
+        world, held = self._scene.world, body
+        body = held.body if isinstance(held, FrameNode) else held
         what = f"attach {getattr(body, 'name', body)!r} to {getattr(hand, 'name', hand)!r}"
         for thing in (body, hand):
             if not isinstance(thing, BodyNode) or thing.skeleton is None or thing.skeleton.host is not world:
@@ -218,7 +220,7 @@ class Grasps(FixedAttributes):
                 raise ModelError(f"{what}: touching, supports: expected bodies of world {world.name!r}, got {thing!r}")
         cluster = [b for b in tree if b in rigid_group(body)]
         if loops:
-            self._close(grasp, free_axis, what)
+            self._close(grasp, np.array(held.world_transform), free_axis, what)
         else:
             self._hang(grasp)
         for own in cluster:
@@ -243,18 +245,19 @@ class Grasps(FixedAttributes):
             raise
         grasp._home, grasp._energy_lost, grasp._impulse = home, found.energy_lost, np.array(found.impulse)
 
-    def _close(self, grasp: Grasp, free_axis: ArrayLike | None, what: str) -> None:
-        world, X = self._scene.world, grasp.body.world_transform
+    def _close(self, grasp: Grasp, X: Array, free_axis: ArrayLike | None, what: str) -> None:
+        """Close a loop at a pose in the world."""
+        world, origin = self._scene.world, grasp.body.world_transform[:3, 3]
         if free_axis is None:
             made: Any = WeldJointConstraint(grasp.hand, grasp.body, at=X, name=f"grasp: {grasp.name}")
         else:
             axis = X[:3, :3] @ as_unit_vector(free_axis, f"{what}: free_axis")
             made = RevoluteJointConstraint(grasp.hand, grasp.body, at=X[:3, 3], axis=axis, name=f"grasp: {grasp.name}")
-        energy, before = world.kinetic_energy, _momentum_about(grasp._object, X[:3, 3])
+        energy, before = world.kinetic_energy, _momentum_about(grasp._object, origin)
         world.add_constraint(made)
         world.close_constraints()
         grasp._constraint, grasp._energy_lost = made, energy - world.kinetic_energy
-        grasp._impulse = _momentum_about(grasp._object, X[:3, 3]) - before
+        grasp._impulse = _momentum_about(grasp._object, origin) - before
 
     # Letting go ------------------------------------------------------------------------------------------------
 
