@@ -5,6 +5,7 @@ from kido.manipulation.finding import find_parts, part_of_group
 from kido.manipulation.holding import Grasp, Grasps
 from kido.manipulation.load_sharing import FrictionGrip, LoadShare, LoadSharing, required_wrench
 from kido.manipulation.manipulability import Ellipsoid, Manipulability, limit_factor
+from kido.manipulation.model import RobotModel
 from kido.manipulation.parts import Part, Reach
 from kido.manipulation.payload import PayloadEstimate, estimate_payload, feedforward, inertia_of, parameters_of
 from kido.manipulation.sampling import sample_disabled_pairs
@@ -36,6 +37,7 @@ __all__ = [
     "PayloadEstimate",
     "Reach",
     "RobotDescription",
+    "RobotModel",
     "VirtualJoint",
     "door",
     "drawer",

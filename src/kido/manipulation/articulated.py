@@ -105,8 +105,8 @@ def handle_force(
 ) -> tuple[float, Array]:
     """The force at a handle that accelerates its object, which moves by one coordinate.
 
-    F = T / (d . v), with T of inverse dynamics (inertia, gravity) with the joint's damper and spring, and v the handle's velocity
-    per unit of the coordinate's. Of a door of inertia I about its hinge, with the handle at r: F = I alpha / r.
+    F = T / (d . v), with T of inverse dynamics and of the joint's damper and spring, and v the handle's velocity per
+    unit of the coordinate's. Of a door of inertia I about its hinge, with the handle at r: F = I alpha / r.
 
     Args:
         handle: a node of the object.

@@ -211,7 +211,7 @@ class Grasps(FixedAttributes):
                 raise ModelError(f"{what}: it is held elsewhere, so that the hand closes a loop")
             loops = bool(as_loop)
         grasp = Grasp(name, hand, body)
-        grasp._covariance = _covariance(covariance, what)
+        grasp._covariance = checked_covariance(covariance, what)
         allowed = [*rigid_group(hand), *_tree(hand)] if touching is None else list(touching)
         grasp._touching = tuple(dict.fromkeys(b for b in allowed if b not in tree))
         grasp._object, grasp._supports = tuple(tree), list(supports)
@@ -336,17 +336,11 @@ class Grasps(FixedAttributes):
         what = f"grasp {grasp.name!r}: pose"
         if grasp.closes_loop:
             raise ModelError(f"{what}: it closes a loop, so that joints elsewhere say where the object is")
-        X, R = as_transform(pose, what), _covariance(covariance, what)
+        X, R = as_transform(pose, what), checked_covariance(covariance, what)
         if as_flag(in_world, f"{what}: in_world"):
             X = inverse_transform(grasp.hand.world_transform) @ X
         P, old = grasp._covariance, np.array(grasp.pose)
-        if P is not None and R is not None:
-            K = np.linalg.solve(P + R, P).T
-            X = old @ exp_pose(K @ log_pose(inverse_transform(old) @ X))
-            rest = np.eye(6) - K
-            R = rest @ P @ rest.T + K @ R @ K.T
-        grasp.body.parent_joint.transform_from_parent = X
-        grasp._covariance = P if R is None else R
+        grasp.body.parent_joint.transform_from_parent, grasp._covariance = fused(old, P, X, R)
         for other in self.holding(grasp.body):
             if other.closes_loop:
                 c = other.constraint
@@ -383,6 +377,36 @@ class Grasps(FixedAttributes):
         return f"Grasps({list(self._held.values())!r})"
 
 
+def fused(X: Array, P: Array | None, Z: Array, R: Array | None) -> tuple[Array, Array | None]:
+    """The mean of two poses by information, and its covariance; see `Grasps.update_pose`."""
+    if P is None or R is None:
+        return Z, P if R is None else R
+    K = np.linalg.solve(P + R, P).T
+    rest = np.eye(6) - K
+    return X @ exp_pose(K @ log_pose(inverse_transform(X) @ Z)), rest @ P @ rest.T + K @ R @ K.T
+
+
+def checked_covariance(value: ArrayLike | None, what: str) -> Array | None:
+    """A symmetric positive definite matrix (6, 6), or None.
+
+    Raises:
+        ModelError: another thing.
+    """
+    if value is None:
+        return None
+    try:
+        P = np.array(as_numbers(value))
+    except (TypeError, ValueError):
+        P = np.zeros(0)
+    scale = np.abs(P).max(initial=0.0)
+    if P.shape != (6, 6) or not np.isfinite(P).all() or np.abs(P - P.T).max() > 1e-9 * scale:
+        raise ModelError(f"{what}: covariance: expected a symmetric (6, 6) matrix, got {value!r}")
+    P = 0.5 * (P + P.T)
+    if np.linalg.eigvalsh(P)[0] <= 0.0:
+        raise ModelError(f"{what}: covariance: expected a positive definite matrix, got {value!r}")
+    return P
+
+
 def _root(body: BodyNode) -> BodyNode:
     while body.parent is not None:
         body = body.parent
@@ -398,22 +422,6 @@ def _is_free(body: BodyNode) -> bool:
     skeleton = body.skeleton
     joint = _root(body).parent_joint
     return joint.kind == JointKind.FREE and len(skeleton.root_bodies) == 1 and skeleton.mobile
-
-
-def _covariance(value: ArrayLike | None, what: str) -> Array | None:
-    if value is None:
-        return None
-    try:
-        P = np.array(as_numbers(value))
-    except (TypeError, ValueError):
-        P = np.zeros(0)
-    scale = np.abs(P).max(initial=0.0)
-    if P.shape != (6, 6) or not np.isfinite(P).all() or np.abs(P - P.T).max() > 1e-9 * scale:
-        raise ModelError(f"{what}: covariance: expected a symmetric (6, 6) matrix, got {value!r}")
-    P = 0.5 * (P + P.T)
-    if np.linalg.eigvalsh(P)[0] <= 0.0:
-        raise ModelError(f"{what}: covariance: expected a positive definite matrix, got {value!r}")
-    return P
 
 
 def _momentum_about(bodies: Iterable[BodyNode], point: Array) -> Array:
