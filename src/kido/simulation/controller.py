@@ -123,6 +123,9 @@ class Controller(FixedAttributes, ABC):
     def prepare(self, time: float) -> None:
         """It is due, at a time since it was added [s]; before compiled code runs it, or `compute` is called."""
 
+    def reset(self) -> None:
+        """The world goes back to its initial state: so does what it remembers besides."""
+
     def steps_ahead(self, period: int) -> int:
         """Steps from now on that need no `prepare`, where it `calls_python`: by default its period."""
         return period
