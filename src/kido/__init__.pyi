@@ -150,6 +150,7 @@ from kido import ik as ik
 from kido import integrators as integrators
 from kido import io as io
 from kido import layouts as layouts
+from kido import manipulation as manipulation
 from kido import math as math
 from kido import models as models
 from kido import motions as motions

@@ -10,6 +10,7 @@ from kido.devices.sensors import Encoder, ForceSensor, Potentiometer, Sensor, Ta
 from kido.devices.soil import Soil, SoilContact, SoilTrack, SoilWheel
 from kido.devices.spacecraft import ControlMomentGyro, ReactionWheel, Thruster
 from kido.devices.steering import Ackermann, DeadReckoning, EnergyMeter, PurePursuit, WheelDrive
+from kido.devices.tanks import Slosh, SloshTank, slosh
 from kido.devices.tracks import BeltTrack
 from kido.devices.vision import ImageSensor, Lidar
 
@@ -41,6 +42,8 @@ __all__ = [
     "Rigging",
     "Sensor",
     "Servo",
+    "Slosh",
+    "SloshTank",
     "Soil",
     "SoilContact",
     "SoilTrack",
@@ -53,4 +56,5 @@ __all__ = [
     "WheelDrive",
     "Winch",
     "Winding",
+    "slosh",
 ]
