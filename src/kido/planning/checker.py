@@ -18,7 +18,10 @@ from kido.planning.environment import Environment
 from kido.planning.robot import (
     Group,
     body_spheres,
+    group_of,
+    groups_near,
     layout_of,
+    merged,
     neighbours,
     never_apart,
     ordered,
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
 
 Array = NDArray[np.float64]
+DEPTH = 256  # of a tree of spheres at most
 WAITING = 4096  # pieces of an edge that wait for their certificate at most
 
 
@@ -106,12 +110,16 @@ class CollisionChecker(FixedAttributes):
         self._margins = _not_negative(margin, "margin"), _not_negative(self_margin, "self_margin")
         self._resolution = _positive(resolution, "resolution"), _positive(finest, "finest")
         self._certified = as_flag(certified, "certified")
+        self._limits = self._tree.lower[self.columns].copy(), self._tree.upper[self.columns].copy()
+        for limit in self._limits:
+            limit.setflags(write=False)
+        self._dof_names = [skeleton.dofs[int(k)].name for k in self.columns]
         self._layout = layout_of(self._tree, self.columns, held)
         self._body_groups: list[Group] = []
         for body in skeleton.bodies:
             spheres = body_spheres(body, self._links.offset[body.index], self._tolerance, self._most)
             if spheres is not None:
-                self._body_groups.append(Group(body.name, body.index, spheres))
+                self._body_groups.append(group_of(body.name, body.index, spheres))
         self._carried: dict[str, tuple[Group, frozenset[str]]] = {}
         self._ignored = self._pairs_ignored(ignored_pairs)
         self._checks_itself = as_flag(self_collision, "self_collision")
@@ -167,15 +175,16 @@ class CollisionChecker(FixedAttributes):
             for b, other in enumerate(groups[:a]):
                 if other.name not in allowed and self._moves_apart(group.body, other.body):
                     pairs.append((a, b))
-        self.groups = tuple(group.name for group in groups)
+        self.names = tuple(group.name for group in groups)
+        groups, pairs = merged(groups, pairs, self._links)
+        self._owners = [name for group in groups for name in group.owners]
         samples, lanes = (0, 1) if JIT_DISABLED else (LANES, LANES)
         robot = robot_table(self._tree, self._layout, self._links, groups, pairs)
         robot.margin, robot.self_margin = self._margins
         data: Any = data_for(self._tree, samples=samples)
         data.q[:] = self._held[:, None] if samples else self._held
-        check = CHECK(samples=samples, groups=len(groups), spheres=len(robot.radius), pairs=len(pairs))
+        check = CHECK(samples=samples, groups=len(groups), spheres=len(robot.radius), pairs=len(pairs), depth=2 * DEPTH)
         check.robot, check.data, check.run = robot, data, check_eight
-        check.spread[:] = np.arange(1, lanes + 1) / lanes
         flat = {name: getattr(check, name).reshape(-1) for name in ("fraction", "half", "hit", "where")}
         numbers = CHECK_NUMBERS(lanes=lanes, wheres=3 * lanes, q=data.q.reshape(-1), **flat)
         self._check, self._numbers = check, numbers
@@ -190,6 +199,9 @@ class CollisionChecker(FixedAttributes):
         self._obstacles = tuple(self._environment.names)
         self._check.scene = self._environment.compiled()
         place_all(self._check.address)
+        near = groups_near(self._check.robot, self._layout, self._check.data, self._check.scene)
+        self._check.near[:] = -1
+        self._check.near[: len(near)] = near
 
     @property
     def environment(self) -> Environment:
@@ -214,6 +226,16 @@ class CollisionChecker(FixedAttributes):
         self._edge.certified = int(self._certified)
 
     @property
+    def held_positions(self) -> Array:
+        """Positions of all coordinates, of which those that are not planned are held (a copy)."""
+        return self._held.copy()
+
+    @property
+    def resolution(self) -> float:
+        """States checked along an edge for each radian or metre of its length."""
+        return self._resolution[0]
+
+    @property
     def num_dofs(self) -> int:
         """Planned coordinates."""
         return len(self.columns)
@@ -221,12 +243,12 @@ class CollisionChecker(FixedAttributes):
     @property
     def dof_names(self) -> list[str]:
         """Their names."""
-        return [self.skeleton.dofs[int(k)].name for k in self.columns]
+        return list(self._dof_names)
 
     @property
     def limits(self) -> tuple[Array, Array]:
         """Lower and upper position limits of the planned coordinates [rad or m]; infinite where there are none."""
-        return self._tree.lower[self.columns].copy(), self._tree.upper[self.columns].copy()
+        return self._limits
 
     @property
     def edge_address(self) -> int:
@@ -247,7 +269,7 @@ class CollisionChecker(FixedAttributes):
         for group in (*self._body_groups, *(group for group, _ in self._carried.values())):
             if group.name == name:
                 return group.tree.centres[group.tree.leaves], group.tree.radii[group.tree.leaves]
-        raise NameLookupError("body with spheres", name, self.groups)
+        raise NameLookupError("body with spheres", name, self.names)
 
     # What is carried ------------------------------------------------------------------------------------------
 
@@ -268,19 +290,19 @@ class CollisionChecker(FixedAttributes):
             NameLookupError: there is no such body.
             ShapeError: a shape that spheres cannot cover.
         """
-        if not isinstance(name, str) or name in self.groups:
+        if not isinstance(name, str) or name in self.names:
             raise StateError(f"attach: expected a name that no body has, got {name!r}")
         if not isinstance(shape, Shape):
             raise ShapeError(f"attach {name!r}: expected a kido shape, got {type(shape).__name__}")
         names = [b.name for b in self.skeleton.bodies]
-        carrier = getattr(body, "name", body)
+        carrier = body if isinstance(body, str) else body.name
         for wanted in (carrier, *touching):
             if wanted not in names:
                 raise NameLookupError("body", wanted, names)
         X = np.eye(4) if pose is None else as_transform(pose, f"attach {name!r}: pose")
         index = names.index(carrier)
         parts = moved(convex_parts(shape, f"attach {name!r}"), self._links.offset[index] @ X)
-        group = Group(name, index, sphere_tree(parts, self._tolerance, self._most))
+        group = group_of(name, index, sphere_tree(parts, self._tolerance, self._most))
         if name in self._environment.names:
             self._environment.remove(name)
         self._carried[name] = (group, frozenset(touching))
@@ -313,15 +335,17 @@ class CollisionChecker(FixedAttributes):
 
     def contact(self, state: ArrayLike) -> Contact | None:
         """What touches first in a state, or None."""
-        hit, group, obstacle, other = self._checked(np.asarray(state)[None])[0]
+        hit, sphere, obstacle, other = self._checked(np.asarray(state)[None])[0]
         if hit < 0.0:
             return None
-        second = self.groups[int(other)] if other >= 0.0 else self._obstacles[int(obstacle)]
-        return Contact(self.groups[int(group)], second)
+        second = self._owners[int(other)] if other >= 0.0 else self._obstacles[int(obstacle)]
+        return Contact(self._owners[int(sphere)], second)
 
     def edges_are_free(self, starts: ArrayLike, ends: ArrayLike) -> NDArray[np.bool_]:
-        """Which straight motions from `starts` to `ends` (n, planned dofs) are free; the starts themselves count as
-        checked, unless `certified` is set.
+        """Which straight motions from `starts` to `ends` (n, planned dofs) are free, their ends too.
+
+        If `certified` is set, all of their states are; else no state is farther than half of 1 / `resolution` from one
+        that was checked, or is part of a piece that is free as a whole.
 
         Raises:
             StateError: numbers that are not finite, or not of this shape.
@@ -331,7 +355,7 @@ class CollisionChecker(FixedAttributes):
             raise StateError(f"edges: expected as many starts as ends, got {len(A)} and {len(B)}")
         out = np.zeros(len(A), np.int64)
         check_edges(self._edge.address, A, B, out)
-        return out == 0
+        return (out == 0) & self.states_are_free(B)
 
     def edge_is_free(self, start: ArrayLike, end: ArrayLike) -> bool:
         """Whether a straight motion is free, as `edges_are_free` has it."""

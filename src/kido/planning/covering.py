@@ -187,6 +187,23 @@ def small_sphere(parts: Sequence[Part]) -> tuple[Array, float]:
     return best, size * ROUNDING
 
 
+def joined(trees: Sequence[SphereTree]) -> SphereTree:
+    """One tree above several, two of them at a time."""
+    first = trees[0]
+    for second in trees[1:]:
+        spheres = [
+            Part(c[None], float(r)) for tree in (first, second) for c, r in zip(tree.centres, tree.radii, strict=True)
+        ]
+        centre, radius = small_sphere(spheres)
+        n = len(first.radii)
+        first = SphereTree(
+            np.concatenate([centre[None], first.centres, second.centres]),
+            np.concatenate([[radius], first.radii, second.radii]),
+            np.concatenate([[1 + n + len(second.radii)], first.skip + 1, second.skip + 1 + n]),
+        )
+    return first
+
+
 class Cell:
     """A node while the tree is made."""
 
@@ -203,7 +220,8 @@ class Cell:
         if len(self.whole) > MOST_MEASURED:
             return self.radius
         x = self.centre + self.radius * unit_sphere_points(2)
-        return float(np.minimum.reduce([part.outside(x) for part in self.whole]).max())
+        beyond = np.minimum.reduce([part.outside(x) for part in self.whole]).max()
+        return min(self.radius, float(beyond))  # of flat parts it is not known
 
     def halve(self) -> bool:
         """Make children; returns whether there are two."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from kido.jit import callback, entry, kernel, view
+from kido.planning.states import CERTIFIED, SAMPLED
 from kido.planning.tables import EDGE
 
 
@@ -27,47 +28,9 @@ def edge_length(e):
 
 
 @kernel
-def reversed_bits(j, bits):
-    """Van der Corput's order: the bits of j from the other end."""
-    found = 0
-    for _ in range(bits):
-        found = 2 * found + j % 2
-        j = j // 2
-    return found
-
-
-@kernel
-def edge_is_hit(e):
-    """Whether a state of the edge touches something: its end and all between it and its start.
-
-    Eight states at a time are spread over the whole edge, and their groups follow in van der Corput's order.
-    """
-    c, n = e.check, e.numbers
-    lanes = n.hit.shape[0]
-    groups = max(1, math.ceil(edge_length(e) * e.resolution / lanes))
-    bits = 0
-    while 2**bits < groups:
-        bits += 1
-    for j in range(2**bits):
-        part = reversed_bits(j, bits)
-        if part < groups:
-            c.fraction[0] = c.spread[0] - part / (1.0 * lanes * groups)
-            place_on_edge(e, c)
-            e.states += 1
-            if c.run(c, 0, 0) != 0:
-                return 1
-    return 0
-
-
-@kernel
-def edge_is_uncertain(e):
-    """Whether a piece of the edge cannot be shown to be free.
-
-    A piece is free if at its middle all spheres are clear though they are larger by what they can move from there to
-    its ends, sum_k reach_k |dq_k| / 2; else it is halved.
-    """
-    c, n = e.check, e.numbers
-    b, lanes = c.robot, n.hit.shape[0]
+def bound_motions(e, c):
+    """Most that each group moves on the whole edge, and each pair of groups against each other."""
+    b = c.robot
     for g in range(b.reach.shape[0]):
         total = 0.0
         for k in range(e.start.shape[0]):
@@ -78,28 +41,56 @@ def edge_is_uncertain(e):
         for k in range(e.start.shape[0]):
             total += b.pair_reach[p, k] * abs(e.end[k] - e.start[k])
         c.pair_grow[p] = total
-    finest = 0.5 * e.finest / max(edge_length(e), e.finest)
-    waiting = lanes
-    for k in range(lanes):
-        e.low[k], e.high[k] = k / (1.0 * lanes), (k + 1) / (1.0 * lanes)
+
+
+@kernel
+def divide(e, waiting, middle, half, parts):
+    """Have the parts of a piece wait; returns how many wait then, or -1 if there is no room."""
+    if waiting + parts > e.low.shape[0]:
+        return -1
+    for part in range(parts):
+        e.low[waiting + part] = middle - half + 2.0 * half * part / parts
+        e.high[waiting + part] = middle - half + 2.0 * half * (part + 1) / parts
+    return waiting + parts
+
+
+@kernel
+def edge_is_refused(e):
+    """Whether a piece of the edge is not free.
+
+    A piece is free as a whole if at its middle all spheres are clear though they are larger by what they can move from
+    there to its ends, sum_k reach_k |dq_k| / 2. If that cannot be said, it is divided: for a certificate into halves,
+    down to the finest; else into pieces of the length that states are to be apart, which are free if their middles are.
+    """
+    c, n = e.check, e.numbers
+    lanes, length, certified = n.hit.shape[0], edge_length(e), e.certified != 0
+    finest = e.finest if certified else 1.0 / e.resolution
+    least = 0.500001 * finest / max(length, finest)  # half of a share of the edge
+    if certified or length * e.resolution > lanes:
+        bound_motions(e, c)
+    waiting = divide(e, 0, 0.5, 0.5, lanes)
     while waiting > 0:
-        taken = min(lanes, waiting)
+        taken, coarse = min(lanes, waiting), certified
         for lane in range(lanes):
             at = waiting - 1 - min(lane, taken - 1)
-            n.fraction[lane] = 0.5 * (e.low[at] + e.high[at])
-            n.half[lane] = 0.5 * (e.high[at] - e.low[at])
+            n.fraction[lane], n.half[lane] = 0.5 * (e.low[at] + e.high[at]), 0.5 * (e.high[at] - e.low[at])
+            coarse = coarse or n.half[lane] > least
         place_on_edge(e, c)
         e.states += 1
         waiting -= taken
-        if c.run(c, 1, 1) != 0:
-            for lane in range(taken):
-                if n.hit[lane] > 0.0:
-                    middle, half = n.fraction[lane], n.half[lane]
-                    if half < finest or waiting + 2 > e.low.shape[0]:
-                        return 1
-                    e.low[waiting], e.high[waiting] = middle - half, middle
-                    e.low[waiting + 1], e.high[waiting + 1] = middle, middle + half
-                    waiting += 2
+        if c.run(c, 0, SAMPLED) != 0:
+            return 1
+        if not coarse or c.run(c, 1, CERTIFIED) == 0:
+            continue
+        for lane in range(taken):
+            half = n.half[lane]
+            if n.hit[lane] > 0.0 and (certified or half > least):
+                parts = 2 if certified else math.ceil(2.0 * half * length * e.resolution)
+                if certified and half <= least:
+                    return 1
+                waiting = divide(e, waiting, n.fraction[lane], half, parts)
+                if waiting < 0:
+                    return 1
     return 0
 
 
@@ -108,9 +99,7 @@ def check_edge(edge, unused1, unused2, unused3):
     """Whether the edge is refused. Returns 1 if so."""
     e = view(EDGE, edge)
     e.edges += 1
-    if edge_is_hit(e) != 0:
-        return 1
-    return 0 if e.certified == 0 else edge_is_uncertain(e)
+    return edge_is_refused(e)
 
 
 @entry("i8(i8,f8[:,::1],f8[:,::1],i8[::1])")

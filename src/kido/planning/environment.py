@@ -22,7 +22,19 @@ from kido.planning.tables import (
     SCENE,
     TRIANGLE,
 )
-from kido.shapes import Box, Capsule, Cylinder, Heightmap, Mesh, Plane, PointCloud, Shape, Sphere, VoxelGrid, convex_hull
+from kido.shapes import (
+    Box,
+    Capsule,
+    Cylinder,
+    Heightmap,
+    Mesh,
+    Plane,
+    PointCloud,
+    Shape,
+    Sphere,
+    VoxelGrid,
+    convex_hull,
+)
 
 if TYPE_CHECKING:
     from kido.simulation import World
@@ -221,7 +233,7 @@ class Environment:
 
         if solids:
             write(np.arange(len(solids)))
-        planes = [solids[k][1].planes for k, *_ in rows if k >= 0 and solids[k][1].planes is not None]
+        planes = [found for k, *_ in rows if k >= 0 and (found := solids[k][1].planes) is not None]
         made = SCENE(nodes=len(rows), planes=sum(map(len, planes)))
         if planes:
             made.plane[:] = np.concatenate(planes)

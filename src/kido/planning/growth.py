@@ -14,7 +14,7 @@ from kido.planning.tables import RRT
 
 GROWING, CONNECTED, FULL, NO_SAMPLES = range(4)
 FAR = 1e30  # coordinate of nodes that are not there yet
-DOMAIN, SMALLEST_DOMAIN, ADAPTION = 4.0, 1.0, 1e-4  # of nodes near obstacles, in steps' units
+DOMAIN, SMALLEST_DOMAIN, ADAPTION = 4.0, 1.0, 1e-4  # of nodes near obstacles, in steps
 
 
 @kernel
@@ -137,7 +137,9 @@ def extend(r, tree):
         return GROWING
     if refused(r, tree, near, r.x, 0.0, min(1.0, r.step / length)):
         domain = r.domain[at]
-        r.domain[at] = DOMAIN if domain == math.inf else max(SMALLEST_DOMAIN, domain * (1.0 - ADAPTION))
+        r.domain[at] = (
+            DOMAIN * r.step if domain == math.inf else max(SMALLEST_DOMAIN * r.step, domain * (1.0 - ADAPTION))
+        )
         return GROWING
     r.domain[at] *= 1.0 + ADAPTION
     node = add_node(r, tree, r.y, near)

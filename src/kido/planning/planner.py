@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.attributes import FixedAttributes
-from kido.errors import KidoError, StateError
+from kido.errors import StateError
 from kido.jit import JIT_DISABLED, LANES
 from kido.planning.checker import CollisionChecker, Contact
+from kido.planning.errors import GoalError, NoPathError, StartError
 from kido.planning.growth import CONNECTED, FULL, NO_SAMPLES, grow_trees, plant
+from kido.planning.path import Path
 from kido.planning.samples import Samples, sampling_bounds
 from kido.planning.tables import NODES, RRT
 
@@ -21,61 +22,6 @@ Array = NDArray[np.float64]
 FIRST_TABLE, NEXT_TABLE = 12, 14  # powers of two of samples
 CHUNK = 512  # iterations between looks at the clock
 LIMIT_SLACK = 1e-9  # by which a state may be outside of limits [rad or m]
-
-
-class PlanningError(KidoError):
-    """No motion can be planned, or none was found."""
-
-
-class StartError(PlanningError):
-    """The start is outside of limits or touches something; `contact` tells what, if so."""
-
-    def __init__(self, message: str, contact: Contact | None = None):
-        super().__init__(message)
-        self.contact = contact
-
-
-class GoalError(StartError):
-    """Each goal is outside of limits or touches something; `contact` tells what of the first one, if so."""
-
-
-class NoPathError(PlanningError):
-    """No path was found in the time, iterations or nodes allowed."""
-
-
-class Path(FixedAttributes):
-    """A motion in straight pieces from state to state.
-
-    Attributes:
-        states: (n, planned dofs) [rad or m].
-        dof_names: names of the coordinates.
-        seconds: how long the search took; iterations, checked_states: what it did.
-        iterations, checked_states: see there.
-    """
-
-    def __init__(
-        self, states: Array, dof_names: list[str], seconds: float = 0.0, iterations: int = 0, checked_states: int = 0
-    ):
-        self.states, self.dof_names = states, dof_names
-        self.seconds, self.iterations, self.checked_states = seconds, iterations, checked_states
-
-    @property
-    def length(self) -> float:
-        """Sum of the lengths of its pieces [rad or m]."""
-        return float(np.linalg.norm(np.diff(self.states, axis=0), axis=1).sum())
-
-    def __len__(self) -> int:
-        return len(self.states)
-
-    def __repr__(self) -> str:
-        return f"Path({len(self)} states, length={self.length:.4g})"
-
-    def at(self, fraction: ArrayLike) -> Array:
-        """States at shares of the length, 0 to 1."""
-        steps = np.linalg.norm(np.diff(self.states, axis=0), axis=1)
-        along = np.concatenate([[0.0], np.cumsum(steps)])
-        s = np.clip(np.asarray(fraction, float), 0.0, 1.0) * along[-1]
-        return np.stack([np.interp(s, along, column) for column in self.states.T], axis=-1)
 
 
 class Problem:
@@ -87,38 +33,35 @@ class Problem:
     """
 
     def __init__(self, checker: CollisionChecker, start: ArrayLike, goals: ArrayLike):
-        self.start = checker.as_states(np.asarray(start)[None], "start")
-        goal = np.asarray(goals)
-        self.goals = checker.as_states(goal[None] if goal.ndim == 1 else goal, "goals")
-        if not len(self.goals):
-            raise StateError("goals: expected at least one state, got none")
-        message, contact = _fault(checker, self.start[0])
-        if message:
+        begin, goal = np.asarray(start), np.asarray(goals)
+        rows = goal[None] if goal.ndim == 1 else goal
+        if begin.ndim != 1 or rows.ndim != 2 or not len(rows) or begin.shape[0] != rows.shape[1]:
+            n = checker.num_dofs
+            raise StateError(
+                f"expected a start ({n},) and goals ({n},) or (m, {n}), got shapes {begin.shape} and {goal.shape}"
+            )
+        states = checker.as_states(np.concatenate([begin[None], rows]), "start and goals")
+        good = checker.states_are_free(states)
+        lower, upper = checker.limits
+        good &= ((states >= lower - LIMIT_SLACK) & (states <= upper + LIMIT_SLACK)).all(axis=1)
+        if not good[0]:
+            message, contact = _fault(checker, states[0])
             raise StartError(f"start: {message}", contact)
-        free = checker.states_are_free(self.goals)
-        faults = [_fault(checker, goal) if not ok or _beyond(checker, goal) else ("", None)
-                  for goal, ok in zip(self.goals, free, strict=True)]  # fmt: skip
-        good = np.array([not message for message, _ in faults])
-        if not good.any():
-            more = f" (and {len(faults) - 1} more goals are no better)" if len(faults) > 1 else ""
-            raise GoalError(f"goal: {faults[0][0]}{more}", faults[0][1])
-        self.goals = np.ascontiguousarray(self.goals[good])
-
-
-def _beyond(checker: CollisionChecker, state: Array) -> str:
-    lower, upper = checker.limits
-    for name, q, low, high in zip(checker.dof_names, state, lower, upper, strict=True):
-        if not low - LIMIT_SLACK <= q <= high + LIMIT_SLACK:
-            return f"{name!r} is {q:.6g}; expected {low:.6g} to {high:.6g}"
-    return ""
+        if not good[1:].any():
+            message, contact = _fault(checker, states[1])
+            more = f" (and {len(rows) - 1} more goals are no better)" if len(rows) > 1 else ""
+            raise GoalError(f"goal: {message}{more}", contact)
+        self.start, self.goals = states[:1], states[1:][good[1:]]
 
 
 def _fault(checker: CollisionChecker, state: Array) -> tuple[str, Contact | None]:
-    message = _beyond(checker, state)
-    if message:
-        return message, None
+    """What is wrong with a state, and what touches in it, if that is it."""
+    lower, upper = checker.limits
+    for name, q, low, high in zip(checker.dof_names, state, lower, upper, strict=True):
+        if not low - LIMIT_SLACK <= q <= high + LIMIT_SLACK:
+            return f"{name!r} is {q:.6g}; expected {low:.6g} to {high:.6g}", None
     contact = checker.contact(state)
-    return ("", None) if contact is None else (str(contact), contact)
+    return str(contact), contact
 
 
 class RRTConnect(FixedAttributes):

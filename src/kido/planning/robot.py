@@ -1,4 +1,4 @@
-"""The spheres of a skeleton: groups of them on its links, which pairs may not meet, and how far coordinates move them."""
+"""The spheres of a skeleton: groups on its links, which pairs may not meet, how far coordinates move them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from kido.batch import Batch
 from kido.errors import ModelError, NameLookupError
 from kido.joints import JointKind
-from kido.planning.covering import SphereTree, convex_parts, moved, sphere_tree
-from kido.planning.tables import ROBOT
+from kido.planning.covering import SphereTree, convex_parts, joined, moved, sphere_tree
+from kido.planning.tables import NODE, ROBOT, SCENE
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
@@ -30,11 +30,40 @@ class Group(NamedTuple):
         name: of the body, or of what is carried.
         body: index of the body that they are on.
         tree: the spheres, in the axes of the body's link.
+        owners: whose each sphere is.
     """
 
     name: str
     body: int
     tree: SphereTree
+    owners: tuple[str, ...]
+
+
+def group_of(name: str, body: int, tree: SphereTree) -> Group:
+    """A group of one body or thing."""
+    return Group(name, body, tree, (name,) * len(tree.radii))
+
+
+def merged(
+    groups: Sequence[Group], pairs: Sequence[tuple[int, int]], links: Any
+) -> tuple[list[Group], list[tuple[int, int]]]:
+    """Groups of one link that may not meet the same others become one."""
+    partners: list[set[int]] = [set() for _ in groups]
+    for a, b in pairs:
+        partners[a].add(b)
+        partners[b].add(a)
+    alike: dict[Any, list[int]] = {}
+    for a, group in enumerate(groups):
+        alike.setdefault((int(links.of_body[group.body]), frozenset(partners[a])), []).append(a)
+    number = {a: k for k, members in enumerate(alike.values()) for a in members}
+    made = []
+    for members in alike.values():
+        first = groups[members[0]]
+        owners = first.owners
+        for k in members[1:]:
+            owners = (first.name, *owners, *groups[k].owners)
+        made.append(Group(first.name, first.body, joined([groups[k].tree for k in members]), owners))
+    return made, sorted({ordered(number[a], number[b]) for a, b in pairs})
 
 
 class Layout(NamedTuple):
@@ -180,7 +209,6 @@ def robot_table(
 ) -> ROBOT:
     """The ROBOT of groups of spheres and pairs of them."""
     link = [int(links.of_body[group.body]) for group in groups]
-    moving = [g for g, i in enumerate(link) if layout.path[i]]
     first = np.concatenate([[0], np.cumsum([len(group.tree.radii) for group in groups])]).astype(np.int64)
     reach = np.array([reaches(tree, layout, i, group.tree) for i, group in zip(link, groups, strict=True)])
     pair_reach = np.zeros((len(pairs), len(layout.columns)))
@@ -191,11 +219,11 @@ def robot_table(
     spheres = [group.tree for group in groups]
     made = ROBOT(
         places=len(layout.place), columns=len(layout.columns), groups=len(groups), groups1=len(groups) + 1,
-        checked=len(moving), spheres=int(first[-1]), pairs=len(pairs),
+        spheres=int(first[-1]), pairs=len(pairs),
     )  # fmt: skip
     made.tree = tree
     made.place[:], made.column[:], made.link[:], made.first[:] = layout.place, layout.columns, link, first
-    made.order[:] = moving[::-1]  # what is far out meets something most often
+    made.moves[:] = [bool(layout.path[i]) for i in link]
     made.pair[:] = np.array(pairs, np.int64).reshape(-1, 2)
     made.reach[:], made.pair_reach[:] = reach.reshape(len(groups), -1), pair_reach
     if groups:
@@ -203,3 +231,32 @@ def robot_table(
         made.radius[:] = np.concatenate([s.radii for s in spheres])
         made.skip[:] = np.concatenate([s.skip + k for s, k in zip(spheres, first[:-1], strict=True)])
     return made
+
+
+def groups_near(robot: ROBOT, layout: Layout, data: Any, scene: SCENE) -> list[int]:
+    """Groups that can come near a scene; those far out first, as they meet something most often.
+
+    A group is kept within a ball about the first joint that moves it.
+    """
+    tree, found = robot.tree, []
+    for g, i in enumerate(robot.link):
+        if not layout.path[i] or not len(scene.kind):
+            continue
+        first = int(i)
+        while tree.parent[first] >= 0 and layout.path[tree.parent[first]]:
+            first = int(tree.parent[first])
+        spheres = slice(robot.first[g], robot.first[g + 1])
+        k = layout.columns.tolist().index(min(k for k in layout.path[first]))
+        radius = np.inf
+        if tree.kind[first] == JointKind.REVOLUTE:
+            radius = robot.reach[g, k] + robot.radius[spheres].max() + robot.margin
+        above = int(tree.parent[first])
+        centre = np.array(tree.position_pj[first])
+        if above >= 0:
+            R, p = (np.array(v).reshape(len(tree.parent), -1, v.shape[-1] if v.ndim > 2 else 1)[above, :, 0]
+                    for v in (data.R, data.p))  # fmt: skip
+            centre = R.reshape(3, 3) @ centre + p
+        away = np.maximum(np.maximum(scene.low - centre, centre - scene.high), 0.0)
+        if (np.linalg.norm(away, axis=1)[scene.kind != NODE] <= radius).any():
+            found.append(g)
+    return found[::-1]

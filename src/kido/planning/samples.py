@@ -34,8 +34,10 @@ class Samples:
 
     def __init__(self, lower: Array, upper: Array, seed: int):
         self._lower, self._upper = lower, upper
-        self._sequence = scipy.stats.qmc.Sobol(len(lower), scramble=True, rng=np.random.default_rng(seed))
+        self._rng = np.random.default_rng(seed)
+        self._sequence = scipy.stats.qmc.Sobol(len(lower), scramble=True, rng=self._rng)
 
     def take(self, power: int) -> Array:
-        """The next 2**power samples (2**power, n)."""
-        return self._lower + (self._upper - self._lower) * self._sequence.random(2**power)
+        """The next 2**power samples (2**power, n), in random order: every other one of Sobol's is in the same half."""
+        points = self._rng.permutation(self._sequence.random(2**power))
+        return self._lower + (self._upper - self._lower) * points

@@ -8,6 +8,9 @@ from kido.math.choices import either
 from kido.planning.solids import box_gap, solid_gap
 from kido.planning.tables import AXES_BOX, CHECK, CHECK_NUMBERS, NODE
 
+SAMPLED, CERTIFIED = range(2)
+FIXED = 2**62  # of centres that no planned coordinate moves
+
 
 @inlined
 def place_sphere(c, link, n):
@@ -55,106 +58,107 @@ def touches(c, x, y, z, r, all_solids):
 
 
 @kernel
-def note(c, found, group, obstacle, other):
+def note(c, found, sphere, obstacle, other):
     """Lanes that are hit now, and by what those that were not before."""
     new = where_positive(c.hit[0], -1.0 + 0.0 * found, found)
-    c.where[0] = where_positive(new, 1.0 * group, c.where[0])
+    c.where[0] = where_positive(new, 1.0 * sphere, c.where[0])
     c.where[1] = where_positive(new, obstacle, c.where[1])
     c.where[2] = where_positive(new, 1.0 * other, c.where[2])
     c.hit[0] = either(c.hit[0], found)
 
 
+@inlined
+def sphere_centre(c, link, n):
+    """World centre of sphere n of a link, computed once for a check."""
+    if c.current[n] < c.stamp:
+        c.current[n] = c.stamp
+        return place_sphere(c, link, n)
+    o = c.centre
+    return o[n, 0], o[n, 1], o[n, 2]
+
+
 @kernel
 def check_surroundings(c, g, grown, every):
-    """Whether group g touches the surroundings; its roots are placed."""
+    """Whether group g touches the surroundings."""
     b = c.robot
     link, n, end = b.link[g], b.first[g], b.first[g + 1]
     while n < end:
-        x, y, z = place_sphere(c, link, n)
+        x, y, z = sphere_centre(c, link, n)
         leaf = b.skip[n] == n + 1
         found = touches(c, x, y, z, b.radius[n] + b.margin + grown, every and leaf)
         if all_positive(-found):
             n = b.skip[n]
             continue
         if leaf:
-            note(c, found, g, c.met[0], -1)
+            note(c, found, n, c.met[0], -1)
             if not every:
                 return 1
         n += 1
     return 0
 
 
-@kernel
-def sphere_gap(c, m, n, grown):
-    """Positive where spheres m and n are apart."""
-    b, o = c.robot, c.centre
-    x, y, z = o[m, 0] - o[n, 0], o[m, 1] - o[n, 1], o[m, 2] - o[n, 2]
-    r = b.radius[m] + b.radius[n] + b.self_margin + grown
+@inlined
+def sphere_gap(c, link, n, other, m, grown):
+    """Positive where sphere n of a link and sphere m of another are apart."""
+    b = c.robot
+    ax, ay, az = sphere_centre(c, link, n)
+    bx, by, bz = sphere_centre(c, other, m)
+    x, y, z = ax - bx, ay - by, az - bz
+    r = b.radius[n] + b.radius[m] + b.self_margin + grown
     return x * x + y * y + z * z - r * r
 
 
 @kernel
-def place_group(c, g):
-    """World centres of all spheres of a group."""
-    b = c.robot
-    if c.placed[g] == 0:
-        for n in range(b.first[g], b.first[g + 1]):
-            place_sphere(c, b.link[g], n)
-        c.placed[g] = 1
-
-
-@kernel
-def check_pair(c, g, other, grown, every):
-    """Whether two groups touch, whose roots do."""
-    b = c.robot
-    place_group(c, g)
-    place_group(c, other)
-    begin, end = b.first[other], b.first[other + 1]
-    n = b.first[g]
-    while n < b.first[g + 1]:
-        if not pending(c, sphere_gap(c, n, begin, grown)):
-            n = b.skip[n]
-            continue
-        if b.skip[n] == n + 1:
-            m = begin
-            while m < end:
-                gap = sphere_gap(c, n, m, grown)
-                if not pending(c, gap):
-                    m = b.skip[m]
-                    continue
-                if b.skip[m] == m + 1:
-                    note(c, where_positive(gap, -1.0, 1.0 + 0.0 * gap), g, 0.0 * gap - 1.0, other)
-                    if not every:
-                        return 1
-                m += 1
-        n += 1
-    return 0
+def check_pair(c, k, grown, every):
+    """Whether the groups of pair k touch: of two spheres that do the larger one is replaced by what it covers."""
+    b, stack = c.robot, c.waiting
+    g, h = b.pair[k, 0], b.pair[k, 1]
+    link, other = b.link[g], b.link[h]
+    n, m, depth = b.first[g], b.first[h], 0
+    while True:
+        gap = sphere_gap(c, link, n, other, m, grown)
+        if pending(c, gap):
+            n_leaf, m_leaf = b.skip[n] == n + 1, b.skip[m] == m + 1
+            if not n_leaf and (m_leaf or b.radius[n] >= b.radius[m]):
+                stack[depth, 0], stack[depth, 1] = b.skip[n + 1], m
+                n, depth = n + 1, depth + 1
+                continue
+            if not m_leaf:
+                stack[depth, 0], stack[depth, 1] = n, b.skip[m + 1]
+                m, depth = m + 1, depth + 1
+                continue
+            note(c, where_positive(gap, -1.0, 1.0 + 0.0 * gap), n, 0.0 * gap - 1.0, m)
+            if not every:
+                return 1
+        if depth == 0:
+            return 0
+        depth -= 1
+        n, m = stack[depth, 0], stack[depth, 1]
 
 
 @kernel
 def check_poses(c, every, certified):
     """Whether any of the eight states touches something; 1 in the lanes of `hit` that do if `every` is set.
 
-    With `certified` the spheres are as much larger as they move on the lanes' share of an edge.
+    With CERTIFIED the spheres are as much larger as they move on the lanes' share of an edge, and the poses are those
+    of the check before.
     """
     b, d = c.robot, c.data
     t = b.tree
-    for k in range(b.place.shape[0]):
-        body_pose(t, d, b.place[k])
+    if certified == SAMPLED:
+        c.stamp += 1
+        for k in range(b.place.shape[0]):
+            body_pose(t, d, b.place[k])
     c.hit[0] = -1.0
     zero = 0.0 * d.q[0]
-    h = c.half[0] if certified != 0 else zero
-    for k in range(b.order.shape[0]):
-        g = b.order[k]
-        c.placed[g] = 0
-        if check_surroundings(c, g, h * c.grow[g], every != 0) != 0:
+    h = c.half[0] if certified == CERTIFIED else zero
+    for k in range(c.near.shape[0]):
+        g = c.near[k]
+        if g >= 0 and check_surroundings(c, g, h * c.grow[g], every != 0) != 0:
             return 1
     for k in range(b.pair.shape[0]):
-        g, other = b.pair[k, 0], b.pair[k, 1]
-        grown = h * c.pair_grow[k]
-        if pending(c, sphere_gap(c, b.first[g], b.first[other], grown)):
-            if check_pair(c, g, other, grown, every != 0) != 0:
-                return 1
+        if check_pair(c, k, h * c.pair_grow[k], every != 0) != 0:
+            return 1
     return 0 if all_positive(-c.hit[0]) else 1
 
 
@@ -174,7 +178,7 @@ def check_states(check, numbers, Q, out):
             row = min(first + lane, Q.shape[0] - 1)
             for k in range(column.shape[0]):
                 n.q[column[k] * lanes + lane] = Q[row, k]
-        c.run(c, 1, 0)
+        c.run(c, 1, SAMPLED)
         for lane in range(lanes):
             row = first + lane
             if row < Q.shape[0]:
@@ -192,6 +196,7 @@ def place_all(check):
     for i in range(b.tree.parent.shape[0]):
         body_pose(b.tree, d, i)
     for g in range(b.link.shape[0]):
-        c.placed[g] = 0
-        place_group(c, g)
+        for n in range(b.first[g], b.first[g + 1]):
+            place_sphere(c, b.link[g], n)
+            c.current[n] = FIXED if b.moves[g] == 0 else 0
     return 0

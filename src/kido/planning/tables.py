@@ -16,7 +16,7 @@ class ROBOT(Struct):
     column = integers("columns", doc="coordinate of the skeleton that each planned one is")
     link = integers("groups", doc="link that carries each group of spheres")
     first = integers("groups1", doc="first sphere of each group, the root of its tree; the last entry is the total")
-    order = integers("checked", doc="groups that move, in the order in which they are checked")
+    moves = integers("groups", doc="1: the planned coordinates move it")
     centre = floats("spheres", 3, unit="m", doc="in the axes of the link")
     radius = floats("spheres", unit="m")
     skip = integers("spheres", doc="sphere behind all that are below it in the tree")
@@ -42,16 +42,19 @@ class CHECK(Struct):
     scene = reference(SCENE)
     data = reference(DATA, lanes=True, doc="eight poses of the skeleton")
     run = stage(doc="the check of the poses: (check, every, certified); returns 1 if any lane is hit")
-    placed = integers("groups", doc="1: centres of the whole tree are current")
+    near = integers("groups", doc="groups that can come near the surroundings, in the order of their check; then -1")
+    stamp = integer(doc="number of the check")
+    current = integers("spheres", doc="check in which a centre was computed")
+    waiting = integers("depth", 2, doc="pairs of spheres that are still to be looked at")
     centre = floats("spheres", 3, unit="m", doc="in the world")
     fraction = floats(1, doc="where on the edge the lanes are, 0 to 1")
     half = floats(1, doc="half of the share of the edge that they stand for, while it is certified")
-    spread = floats(1, doc="1/8 ... 8/8")
+
     grow = floats("groups", unit="m", doc="most that a group's spheres move on the whole edge")
     pair_grow = floats("pairs", unit="m", doc="and one group seen from the other")
     hit = floats(1, doc="1: something touches; -1: nothing was found to")
     met = floats(1, doc="the obstacle that was found last")
-    where = floats(3, doc="what touches first: group; obstacle or -1; other group or -1")
+    where = floats(3, doc="what touches first: sphere; obstacle or -1; other sphere or -1")
 
 
 class CHECK_NUMBERS(Struct):
