@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
-from manipulation_robots import block, planar_arm
+from manipulation_robots import ROBOTS, block, planar_arm
 
 import kido
-from kido.manipulation import CollisionScene, Grasps
+from kido.manipulation import CollisionScene, Grasps, RobotDescription
 
 
 def room(free_base: bool = False) -> tuple[kido.World, Grasps]:
@@ -237,6 +238,32 @@ def test_supports_are_tested_again_when_left() -> None:
     grasps.update_supports()
     assert grasps.scene.reasons(body, top) == frozenset()
     assert grasp.supports == ()
+
+
+def test_a_described_robot_holds_and_works_on(example_robots: Path) -> None:
+    """Panda with its SRDF, a cup in its massless tool frame: the filter comes back, and controllers have the load."""
+    world = kido.World()
+    robot = world.add_skeleton(kido.load_skeleton(example_robots / ROBOTS["panda"]))
+    grasps = Grasps(CollisionScene(world))
+    grasps.scene.describe(robot, RobotDescription.read(example_robots / "panda_description/srdf/panda.srdf"))
+    robot.positions = [0, -0.785398, 0, -2.35619, 0, 1.5707, 0.785398, 0.03, 0.03]
+    tool, item = robot.body("panda_hand_tcp"), world.add_skeleton(block())
+    item.positions = [0, 0, 0, *tool.world_transform[:3, 3]]
+    before, given, alone = filter_of(world), world.collision_filter.pairs, np.array(robot.gravity_forces)
+    body = item.body("block")
+    grasp = grasps.attach(body, tool)
+    assert {b.name for b in grasp.touching} == {"panda_link7", "panda_hand", "panda_leftfinger", "panda_rightfinger"}
+    assert not grasps.scene.allowed(body, robot.body("panda_link3"))
+    lever = np.array(robot.linear_jacobian(body))[2]
+    np.testing.assert_allclose(robot.gravity_forces, alone + 0.5 * 9.81 * lever, atol=1e-10)
+    pose = np.array(body.world_transform)
+    for _ in range(20):
+        robot.forces = robot.coriolis_and_gravity_forces
+        world.step()
+    np.testing.assert_allclose(body.world_transform, pose, atol=1e-9)
+    grasps.detach(grasp)
+    assert filter_of(world) == before
+    assert world.collision_filter.pairs == given
 
 
 def test_mistakes_are_named_and_change_nothing() -> None:
