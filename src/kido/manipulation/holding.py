@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import Any
 
@@ -22,6 +23,8 @@ from kido.skeleton.naming import free_name
 from kido.skeleton.nodes.node import FrameNode
 
 Array = NDArray[np.float64]
+
+_OWN = "own bodies, not tested"
 
 
 class Grasp(FixedAttributes):
@@ -118,8 +121,9 @@ class Grasps(FixedAttributes):
     on as it moves, in the skeleton that it came from, with the joint and the names that it had.
 
     Taking hold gives the pairs of the held body, with what is welded to it, and the hand's bodies the reason
-    "grasp: NAME"; letting go takes that reason off, and no other: the world's filter is then what it was. A call that
-    fails changes nothing.
+    "grasp: NAME"; letting go takes that reason off, and no other: the world's filter is then what it was. A robot
+    that is not tested against itself is tested against what hangs on it all the same: meanwhile its `self_collision` is
+    on, and its own pairs have the reason "own bodies, not tested". A call that fails changes nothing.
 
     Args:
         scene: of the world.
@@ -130,6 +134,7 @@ class Grasps(FixedAttributes):
             raise ModelError(f"grasps: expected a CollisionScene, got {scene!r}")
         self._scene = scene
         self._held: dict[str, Grasp] = {}
+        self._opened: list[Skeleton] = []  # robots that are tested against themselves only for what they hold
 
     @property
     def scene(self) -> CollisionScene:
@@ -239,17 +244,34 @@ class Grasps(FixedAttributes):
         near = {b for own in rigid_group(hand) for b in _tree(own) if _is_solid(b) and b not in held}
         return sorted(near, key=lambda b: b.index)
 
-    @staticmethod
-    def _hang(grasp: Grasp) -> Attachment:
+    def _open(self, robot: Skeleton) -> None:
+        """What hangs on a robot is tested against it, also where its own bodies are not against each other."""
+        if not robot.self_collision:
+            for a, b in itertools.combinations(filter(_is_solid, robot.bodies), 2):
+                if b not in rigid_group(a):
+                    self._scene.filter.add(a, b, _OWN)
+            robot.self_collision = True
+            self._opened.append(robot)
+
+    def _shut(self, robot: Skeleton) -> None:
+        """As it was, once nothing hangs on it."""
+        if robot in self._opened and all(g._home is None or g.hand.skeleton is not robot for g in self._held.values()):
+            self._scene.take_off(robot, _OWN)
+            robot.self_collision = False
+            self._opened.remove(robot)
+
+    def _hang(self, grasp: Grasp) -> Attachment:
         body, home = grasp.body, _Home(grasp.body)
-        if home.root is not body:
-            home.skeleton.reroot(body)
-            home.joint = body.parent_joint
+        self._open(grasp.hand.skeleton)
         try:
+            if home.root is not body:
+                home.skeleton.reroot(body)
+                home.joint = body.parent_joint
             found: Attachment = body.attach(grasp.hand, WeldJoint)
         except BaseException:
-            if home.root is not body:
+            if home.root.parent is not None:
                 home.skeleton.reroot(home.root)
+            self._shut(grasp.hand.skeleton)
             raise
         grasp._home = home
         return found
@@ -296,6 +318,7 @@ class Grasps(FixedAttributes):
                 self._scene.world.remove_constraint(others[0]._constraint)
                 others[0]._constraint = None
                 self._hang(others[0])
+            self._shut(grasp.hand.skeleton)
 
     def _forget(self, grasp: Grasp) -> None:
         cluster = [b for b in grasp._object if b in rigid_group(grasp.body)]  # whatever shapes it has by now
