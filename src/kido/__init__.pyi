@@ -145,6 +145,7 @@ from kido import demos as demos
 from kido import devices as devices
 from kido import dynamics as dynamics
 from kido import environment as environment
+from kido import identification as identification
 from kido import ik as ik
 from kido import integrators as integrators
 from kido import io as io
@@ -155,6 +156,7 @@ from kido import models as models
 from kido import motions as motions
 from kido import operators as operators
 from kido import optimization as optimization
+from kido import planning as planning
 from kido import quantities as quantities
 from kido import recording as recording
 from kido import rendering as rendering
