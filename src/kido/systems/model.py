@@ -18,6 +18,7 @@ from kido.systems.units import Unit
 
 Array = NDArray[np.float64]
 METHODS = ("outputs", "derivatives", "update", "crossings")
+CALLBACKS = (*METHODS, "event", "start")
 
 
 class Port(FixedAttributes):
@@ -124,6 +125,8 @@ class Model(Part):
 
     rate: ClassVar[Any] = None
     is_python: ClassVar[bool] = False
+    keeps_more: ClassVar[bool] = False  # than its states: then there are no checkpoints
+    failure: str = ""  # of its callbacks, in words
 
     def __init__(self, name: str | None = None, *, rate: Any = None, **values: Any):
         super().__init__(type(self).__name__.lower() if name is None else name)

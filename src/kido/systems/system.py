@@ -338,8 +338,15 @@ class System(Assembly):
 
     @in_turn
     def checkpoint(self) -> Checkpoint:
-        """All that its future depends on, besides models, connections and logs."""
+        """All that its future depends on, besides models, connections and logs.
+
+        Raises:
+            StateError: a model keeps more than its states, as FMUs do.
+        """
         engine = self.engine
+        for m in self.models:
+            if m.keeps_more:
+                raise StateError(f"{self._what}: checkpoint: model {m.path!r} keeps more than its states can tell")
         return taken(engine, self._seed, None if self._side is None else self._side.world.snapshot())
 
     @in_turn
