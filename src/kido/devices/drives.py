@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kido.devices.motors import Winding
 from kido.systems import Input, Model, Output, Parameter, State
 
 
@@ -26,7 +27,7 @@ class Gear(Model):
     joint_torque = Output("N m")
     motor_speed = Output("rad/s")
 
-    def armature(self, motor: Model) -> float:
+    def armature(self, motor: Winding) -> float:
         """Inertia of a motor's rotor as the joint has it, ratio^2 J_r [kg m^2]."""
         return float(self.ratio) ** 2 * float(motor.rotor_inertia)
 
