@@ -1,13 +1,23 @@
 """Devices: motors, drives, sensors, wheels and thrusters as models of `kido.systems`."""
 
 from kido.devices.air import Parachute, Propeller
+from kido.devices.attitude import (
+    AttitudeEstimator,
+    AttitudeFeedback,
+    EigenaxisSlew,
+    MomentumDumping,
+    WheelMotor,
+    WheelSet,
+    rodrigues_parameters,
+)
+from kido.devices.descent import BallisticEntry, PoweredDescent, Propellant, ThrusterCluster
 from kido.devices.drives import PID, Gear, JointFriction, Servo
 from kido.devices.motors import BrushlessMotor, DCMotor, Winding
 from kido.devices.navigation import GPS, IMU, Altimeter, StarTracker, SunSensor
 from kido.devices.power import Battery
 from kido.devices.sensors import Encoder, ForceSensor, Potentiometer, Sensor, Tachometer, TorqueSensor
 from kido.devices.soil import SoilWheel
-from kido.devices.spacecraft import ControlMomentGyro, ReactionWheel, Thruster
+from kido.devices.spacecraft import ControlMomentGyro, ReactionWheel, Rendezvous, Thruster
 from kido.devices.steering import Ackermann, DeadReckoning, EnergyMeter, PurePursuit, WheelDrive
 
 __all__ = [
@@ -16,21 +26,29 @@ __all__ = [
     "PID",
     "Ackermann",
     "Altimeter",
+    "AttitudeEstimator",
+    "AttitudeFeedback",
+    "BallisticEntry",
     "Battery",
     "BrushlessMotor",
     "ControlMomentGyro",
     "DCMotor",
     "DeadReckoning",
+    "EigenaxisSlew",
     "Encoder",
     "EnergyMeter",
     "ForceSensor",
     "Gear",
     "JointFriction",
+    "MomentumDumping",
     "Parachute",
     "Potentiometer",
+    "PoweredDescent",
+    "Propellant",
     "Propeller",
     "PurePursuit",
     "ReactionWheel",
+    "Rendezvous",
     "Sensor",
     "Servo",
     "SoilWheel",
@@ -38,7 +56,11 @@ __all__ = [
     "SunSensor",
     "Tachometer",
     "Thruster",
+    "ThrusterCluster",
     "TorqueSensor",
     "WheelDrive",
+    "WheelMotor",
+    "WheelSet",
     "Winding",
+    "rodrigues_parameters",
 ]

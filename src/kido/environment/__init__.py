@@ -17,6 +17,7 @@ from kido.environment.models import (
     MagneticField,
     PlanetGravity,
     Plate,
+    Site,
     Sun,
     Wind,
     Wing,
@@ -36,6 +37,7 @@ from kido.environment.planets import (
     place_of,
     position_of,
 )
+from kido.environment.relative import clohessy_wiltshire, hill_axes, relative_motion, transfer
 from kido.environment.sun import magnetic_dipole, sun_position, sunlight
 from kido.environment.terrain import add_crater, read_heights, read_terrain, rough_heights
 
@@ -56,16 +58,19 @@ __all__ = [
     "Planet",
     "PlanetGravity",
     "Plate",
+    "Site",
     "SphericalHarmonics",
     "Sun",
     "Wind",
     "Wing",
     "about_z",
     "add_crater",
+    "clohessy_wiltshire",
     "drag",
     "earth_angle",
     "exponential_density",
     "gravity_gradient",
+    "hill_axes",
     "magnetic_dipole",
     "oblate",
     "place_of",
@@ -74,12 +79,14 @@ __all__ = [
     "position_of",
     "read_heights",
     "read_terrain",
+    "relative_motion",
     "rough_heights",
     "standard_atmosphere",
     "submerged_sphere",
     "sun_position",
     "sunlight",
     "third_body",
+    "transfer",
     "true_anomaly",
     "wing_force",
 ]

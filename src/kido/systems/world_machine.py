@@ -1,7 +1,7 @@
 """A system in the steps of a world: what it reads of skeletons, runs, and gives them, without Python.
 
-At the start of a step of h seconds it reads joints and bodies, does what is due, gives forces, which hold for the step,
-and integrates its own states over h with what it read.
+At the start of a step of h seconds it reads joints and bodies, does what is due, gives forces and masses, which hold
+for the step, and integrates its own states over h with what it read.
 """
 
 from __future__ import annotations
@@ -34,6 +34,10 @@ class LINK(Struct):
     pose_slot = integers("bodies", doc="first of the point's position (3) and the rotation (9)")
     twist_slot = integers("bodies", doc="first of the velocities of the point (3) and of rotation (3)")
     wrench_slot = integers("bodies", 6, doc="values of force and torque")
+    massive = integers("masses", doc="link that carries the body of each mass port")
+    mass_slot = integers("masses")
+    others = floats("masses", 10, doc="mass, its moment and inertia about the link's origin, of all else in the link")
+    each = floats("masses", 10, doc="the same of the port's body, by its mass")
     force = floats("dofs", unit="N, N m", doc="out")
 
 
@@ -100,6 +104,20 @@ def give(s, n):
 
 
 @kernel
+def give_masses(s, n):
+    """Inertias of links from values of mass ports."""
+    t = n.tree
+    for k in range(n.massive.shape[0]):
+        i, m = n.massive[k], s.value[n.mass_slot[k]]
+        total = n.others[k, 0] + m * n.each[k, 0]
+        t.mass[i] = total
+        for a in range(3):
+            t.com[i, a] = (n.others[k, 1 + a] + m * n.each[k, 1 + a]) / total
+        for a in range(6):
+            t.inertia[i, a] = n.others[k, 4 + a] + m * n.each[k, 4 + a]
+
+
+@kernel
 def read_all(s, n):
     """Values of all ports."""
     for k in range(n.everyone.shape[0]):
@@ -137,6 +155,7 @@ def act_in_world(world, own, commands, c):
             for k in range(n.everyone.shape[0]):
                 other = view(LINK, n.everyone[k])
                 give(s, other)
+                give_masses(s, other)
             s.budget = 1 << 60
             s.failure = integrate(s, s.now + n.step)
             s.ticked = 0
