@@ -206,21 +206,24 @@ class WheelSet(Assembly):
 class MomentumDumping(Model):
     """Torque for thrusters that takes momentum out of wheels: it begins above one size, and ends below another.
 
-        torque = -gain h
+        torque = -strength h / |h|
 
-    Wheels give way by it if the attitude is kept meanwhile. Source: M. Sidi, Spacecraft Dynamics and Control (1997),
-    section 7.5.
+    Wheels give way by it if the attitude is kept meanwhile; its size stays, so that pulses of thrusters do not become
+    too short for their valves.
+
+    Source: M. Sidi, Spacecraft Dynamics and Control (1997), section 7.5.
     """
 
     rate = 10
     begin, end = Parameter(10.0, "N m s", low=0.0), Parameter(0.5, "N m s", low=0.0)
-    gain = Parameter(0.05, "1/s", low=0.0)
+    strength = Parameter(1.0, "N m", low=0.0)
     momentum = Input("N m s", 3, doc="of wheels, body axes, h")
     torque = Output("N m", 3, doc="body axes")
     dumping = State("1")
 
     def outputs(self):
-        return {"torque": -self.dumping * self.gain * self.momentum}
+        h = self.momentum
+        return {"torque": -self.dumping * self.strength / np.sqrt(h @ h + 1e-24) * h}
 
     def update(self):
         size = np.sqrt(self.momentum @ self.momentum)

@@ -13,7 +13,7 @@ from kido.environment.atmosphere import (
     submerged_sphere,
     wing_force,
 )
-from kido.environment.gravity import gravity_gradient, oblate
+from kido.environment.gravity import gravity_gradient, oblate, point_mass, third_body
 from kido.environment.planets import DAY, EARTH, J2000, MARS, Planet, about_z, earth_angle
 from kido.environment.sun import magnetic_dipole, sun_position, sunlight
 from kido.systems import Input, Model, Noise, Output, Parameter, State
@@ -50,6 +50,34 @@ class PlanetGravity(Model):
             "force": self.mass * a,
             "torque": gravity_gradient(r, turned, self.mu),
         }
+
+
+class OrbitFrame(Model):
+    """The origin of a world that falls round a planet: d^2 r / dt^2 = -mu r / |r|^3. Its axes do not turn.
+
+    In it bodies near each other keep the digits that they lose at thousands of kilometres. `Tide` acts on them there.
+    """
+
+    mu = Parameter(EARTH.mu, "m^3/s^2", low=0.0)
+    position, velocity = State("m", (7e6, 0.0, 0.0), doc="from the planet's centre"), State("m/s", CALM)
+
+    def derivatives(self):
+        return {"position": self.velocity, "velocity": point_mass(self.position, self.mu)}
+
+
+class Tide(Model):
+    """Gravity of a planet on a body in a world that falls by it: m times what it differs from that at the origin.
+
+    force = m (g(origin + position) - g(origin)),    g = -mu r / |r|^3, without the loss of digits (`third_body`)
+    """
+
+    mu, mass = Parameter(EARTH.mu, "m^3/s^2", low=0.0), Parameter(1.0, "kg", low=0.0)
+    origin = Input("m", 3, doc="of the world, from the planet's centre: `OrbitFrame.position`")
+    position = Input("m", 3, doc="of the centre of mass in the world")
+    force = Output("N", 3)
+
+    def outputs(self):
+        return {"force": self.mass * third_body(self.position, -self.origin, self.mu)}
 
 
 class Site(Model):

@@ -23,17 +23,21 @@ def hill_axes(position: Any, velocity: Any) -> Any:
     return np.array([[out[k], ahead[k], normal[k]] for k in range(3)])
 
 
-def relative_motion(position: Any, velocity: Any, target: Any, target_velocity: Any) -> tuple[Any, Any]:
+def relative_motion(away: Any, velocity: Any, target: Any, target_velocity: Any) -> tuple[Any, Any]:
     """Position and velocity (3,), (3,) [m, m/s] of a chaser as seen from a target, in its axes, which turn with it.
 
         rho = H^T (r - r_t),    d rho / dt = H^T (v - v_t) - w x rho,    w = |r_t x v_t| / |r_t|^2 e_z
 
+    Args:
+        away, velocity: r - r_t and v - v_t, in axes that do not turn: differences, so that no digits are lost.
+        target, target_velocity: of the target, from the planet's centre.
+
     Source: D. Vallado, Fundamentals of Astrodynamics and Applications (2013), section 6.8.
     """
     H = hill_axes(target, target_velocity)
-    rho = H.T @ (position - target)
+    rho = H.T @ away
     w = length(np.cross(target, target_velocity)) / dot(target, target)
-    seen = H.T @ (velocity - target_velocity)
+    seen = H.T @ velocity
     return rho, seen - w * vector(-rho[1], rho[0], 0.0 * rho[2])
 
 

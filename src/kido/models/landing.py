@@ -18,7 +18,7 @@ from kido.devices import Altimeter, BallisticEntry, Parachute, PoweredDescent, P
 from kido.environment import MARS, Drag, Site, Wind, rough_heights
 from kido.errors import StateError
 from kido.integrators import DormandPrince
-from kido.models.spacecraft import ENGINES, FOOT, PAD, engine_directions, lander
+from kido.models.space import ENGINES, FOOT, PAD, engine_directions, lander
 from kido.shapes import Heightmap
 from kido.simulation import World
 from kido.skeleton import FreeJoint, Skeleton

@@ -137,7 +137,7 @@ class SpacecraftControl(Assembly):
     """
 
     def __init__(
-        self, name: str, skeleton: Skeleton, *, K: float = 20.0, P: float = 180.0, noise: float = 1.0, rate: float = 10
+        self, name: str, skeleton: Skeleton, *, K: float = 100.0, P: float = 180.0, noise: float = 1.0, rate: float = 10
     ):
         super().__init__(name)
         hub, axes = skeleton.body("hub"), wheel_axes()
