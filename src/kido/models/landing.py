@@ -20,7 +20,7 @@ from kido.errors import StateError
 from kido.integrators import DormandPrince
 from kido.models.space import ENGINES, FOOT, PAD, engine_directions, lander
 from kido.shapes import Heightmap
-from kido.simulation import World
+from kido.simulation import World, WorldSnapshot
 from kido.skeleton import FreeJoint, Skeleton
 from kido.systems import BodyPort, Checkpoint, Dispersion, Input, JointPort, MassPort, Model, Output, Parameter, System
 
@@ -28,6 +28,7 @@ RANGE = 0.206346  # [rad] from the entry to the place of landing, seen from the 
 TILE, SPACING = 49, 1.0  # points of the ground, and how far apart they are [m]
 STEP = 0.01  # [s]
 CHUNK, TOO_LONG = 1.0, 400.0  # [s]
+AWAY = (0.0, 0.0, -1e4)  # [m] where the ground is until it is laid
 FEET = -FOOT + PAD  # [m] height of the hub over level ground that it just touches
 
 
@@ -95,14 +96,13 @@ class Landing(FixedAttributes):
     Args:
         ground: heights of the ground (rows, columns) [m]; None: rough ones.
         spacing: of their points [m].
-        at: place of the ground's middle; None: it is laid once it is known where the lander comes down.
 
     Attributes:
         descent, entry: systems; `world` is that of the first.
         guidance, engines, tank, chute, site: models of the descent.
     """
 
-    def __init__(self, ground: Any = None, spacing: float = SPACING, at: Any = None):
+    def __init__(self, ground: Any = None, spacing: float = SPACING):
         self.entry = System("entry", step=1.0, integrator=DormandPrince(rtol=1e-10, atol=1e-6, max_step=1.0))
         self.approach, self.capsule = self.entry.add(Approach()), self.entry.add(BallisticEntry("entry"))
         made = lander()
@@ -117,10 +117,9 @@ class Landing(FixedAttributes):
         self.world.add_skeleton(self.ground)
         self.descent = System("descent", world=self.world)
         self._assemble()
-        self._fixed = None if at is None else np.asarray(at, float)
-        self._begin = self.world.snapshot()
+        self._begin: WorldSnapshot | None = None  # of the first flight: others may add to the world before it
         self._nominal: dict[str, Any] = {}  # parameters as they were before a dispersed run
-        self._set_ground((0.0, 0.0, -1e4) if at is None else at)
+        self._set_ground(AWAY)
 
     def _assemble(self) -> None:
         system, hub = self.descent, self.hub
@@ -168,8 +167,9 @@ class Landing(FixedAttributes):
             run: number of a dispersed landing of `spread(seed)`; None: one with parameters as they are set.
             seed: of the dispersion.
         """
+        self._begin = self.world.snapshot() if self._begin is None else self._begin
         self.world.restore(self._begin)
-        self._set_ground((0.0, 0.0, -1e4) if self._fixed is None else self._fixed)
+        self._set_ground(AWAY)
         self._give(self._nominal)
         self._nominal = {}
         self.descent.seed = 0 if run is None else (seed << 32) + run + 1
@@ -217,7 +217,7 @@ class Landing(FixedAttributes):
         X, lean = np.eye(4), self.approach.lean
         X[:3, :3] = np.column_stack([x, np.cross(z, x), z]) @ _small_turn([lean[1], lean[0], 0.0])
         X[:3, 3] = r
-        root = self.hub.parent_joint
+        root: Any = self.hub.parent_joint
         root.set_transform(X)
         root.set_linear_velocity(v)
         root.set_angular_velocity(X[:3, :3] @ self.approach.turning)
@@ -225,7 +225,11 @@ class Landing(FixedAttributes):
     def run(self, duration: float) -> None:
         """Go on with the descent, and lay the ground once it is known where it will be needed."""
         self.descent.run(duration)
-        if self._fixed is None and self.guidance.port("phase").value > 0.5 and self.ground.positions[5] == -1e4:
+        self.lay_ground()
+
+    def lay_ground(self) -> None:
+        """Put the ground where the engines lead to, if they have begun and it is away; steps of the world do not."""
+        if self.ground.positions[5] == AWAY[2] and self.guidance.port("phase").value > 0.5:
             r = self.guidance.port("target").value + (0.0, 0.0, MARS.radius)
             self._set_ground(MARS.radius * r / np.linalg.norm(r) - (0.0, 0.0, MARS.radius))
 
@@ -297,7 +301,8 @@ class Landing(FixedAttributes):
         x = np.cross((0.0, 1.0, 0.0), up)
         x /= np.linalg.norm(x)
         X[:3, :3], X[:3, 3] = np.column_stack([x, np.cross(up, x), up]), place
-        self.ground.joint("ground").set_transform(X)
+        joint: Any = self.ground.joint("ground")
+        joint.set_transform(X)
 
 
 def dispersed(
