@@ -17,6 +17,7 @@ from kido.models.space import ENGINES
 BEGIN = 1450.0  # [m] height at which the page begins
 CANOPY, RISER = 5.9, 16.0  # [m] radius of the parachute, and how far it is above the lander
 SHELL, DRIFT = 180.0, (6.0, 5.0)  # [kg] what hangs on it once it is left, and how the wind takes it away [m/s]
+NEAR, VIEW = 2.0, (-8.0, -11.0, 1.5)  # [m] height down to which the view goes along, and from where it sees
 PHASES = ("on the parachute", "braking", "sinking", "landed")
 
 
@@ -55,26 +56,27 @@ def make():
     chute = parachute()
     world.add_skeleton(chute)
     demo = Demo(world, duration=52.0, camera=((-22.0, -62.0, 5.0), (-1.5, -36.5, 5.0)))
-    sinking, run, start = np.zeros(3), None, None
+    sinking, run, start, last = np.zeros(3), None, None, 0.0
 
     def begin(number=None):
-        nonlocal run, start, sinking
+        nonlocal run, start, sinking, last
         run = number
         landing.begin(number)
         landing.enter()
         while landing.site.height.value > BEGIN:
             landing.run(1.0)
+        last = world.time
         start, sinking = landing.descent.checkpoint(), hub.linear_velocity()
-        chute.joints[0].set_transform(hub.world_transform)
 
     def phase():
         return round(guidance.phase.value)
 
     @demo.every_frame
-    def look(time):
-        nonlocal sinking
-        if time < start.time:  # the world was reset
+    def look(_):
+        nonlocal sinking, last
+        if world.time < last:  # it was reset
             landing.descent.restore(start)
+        last = world.time
         landing.lay_ground()
         joint, frame = chute.joints[0], 1.0 / 60.0
         if phase() == 0:
@@ -106,12 +108,16 @@ def make():
 
     @demo.on_page
     def draw(viewer):
-        viewer.follow(hub)
+        from kido.viewer import CameraPose
+
         flames = [viewer.add_line(np.zeros((2, 3)), color=(1.0, 0.7, 0.2), thickness=8.0) for _ in ENGINES]
 
         def burn(_):
             size = np.linalg.norm(landing.engines.given_force.value) / 4000.0 if 0 < phase() < 3 else 0.0
             X = hub.world_transform
+            if landing.site.height.value > NEAR:  # the view goes along, and is people's own near the ground
+                place = X[:3, 3] + (0, 0, 8.0 if phase() == 0 else 0.0)
+                viewer.camera = CameraPose(place + (VIEW if phase() else 3.0 * np.array(VIEW)), place)
             for flame, place in zip(flames, ENGINES):
                 ends = [place - (0, 0, 0.15), place - (0, 0, 0.15 + 3.0 * size)]
                 flame.update([X[:3, :3] @ end + X[:3, 3] for end in ends])
