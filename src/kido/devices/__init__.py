@@ -11,7 +11,7 @@ from kido.devices.attitude import (
     rodrigues_parameters,
 )
 from kido.devices.descent import BallisticEntry, PoweredDescent, Propellant, ThrusterCluster
-from kido.devices.drives import PID, Gear, JointFriction, Servo
+from kido.devices.drives import PID, CascadedDrive, Gear, JointFriction, Servo
 from kido.devices.motors import BrushlessMotor, DCMotor, Winding
 from kido.devices.navigation import GPS, IMU, Altimeter, StarTracker, SunSensor
 from kido.devices.power import Battery
@@ -31,6 +31,7 @@ __all__ = [
     "BallisticEntry",
     "Battery",
     "BrushlessMotor",
+    "CascadedDrive",
     "ControlMomentGyro",
     "DCMotor",
     "DeadReckoning",
