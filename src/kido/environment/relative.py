@@ -83,6 +83,6 @@ def transfer(rate: float, start: ArrayLike, goal: ArrayLike, time: float) -> tup
     M = clohessy_wiltshire(rate, T)
     if np.linalg.cond(M[:3, 3:]) > 1e10:
         raise ModelError(f"transfer: after {T:g} s coasts lead to one place or line; choose another time")
-    v: Array = np.linalg.solve(M[:3, 3:], b - M[:3, :3] @ a)
+    v: Array = np.asarray(np.linalg.solve(M[:3, 3:], b - M[:3, :3] @ a), float)
     after: Array = M[3:, :3] @ a + M[3:, 3:] @ v
     return v, after
