@@ -10,15 +10,19 @@ from kido.devices.attitude import (
     WheelSet,
     rodrigues_parameters,
 )
+from kido.devices.cables import Cable, Rigging, Winch
 from kido.devices.descent import BallisticEntry, PoweredDescent, Propellant, ThrusterCluster
 from kido.devices.drives import PID, CascadedDrive, Gear, JointFriction, Servo
 from kido.devices.motors import BrushlessMotor, DCMotor, Winding
 from kido.devices.navigation import GPS, IMU, Altimeter, StarTracker, SunSensor
 from kido.devices.power import Battery
 from kido.devices.sensors import Encoder, ForceSensor, Potentiometer, Sensor, Tachometer, TorqueSensor
-from kido.devices.soil import SoilWheel
+from kido.devices.soil import Soil, SoilContact, SoilTrack, SoilWheel
 from kido.devices.spacecraft import ControlMomentGyro, ReactionWheel, Rendezvous, Thruster
 from kido.devices.steering import Ackermann, DeadReckoning, EnergyMeter, PurePursuit, WheelDrive
+from kido.devices.tanks import Slosh, SloshTank, slosh
+from kido.devices.tracks import BeltTrack
+from kido.devices.vision import ImageSensor, Lidar
 
 __all__ = [
     "GPS",
@@ -30,7 +34,9 @@ __all__ = [
     "AttitudeFeedback",
     "BallisticEntry",
     "Battery",
+    "BeltTrack",
     "BrushlessMotor",
+    "Cable",
     "CascadedDrive",
     "ControlMomentGyro",
     "DCMotor",
@@ -40,7 +46,9 @@ __all__ = [
     "EnergyMeter",
     "ForceSensor",
     "Gear",
+    "ImageSensor",
     "JointFriction",
+    "Lidar",
     "MomentumDumping",
     "Parachute",
     "Potentiometer",
@@ -50,8 +58,14 @@ __all__ = [
     "PurePursuit",
     "ReactionWheel",
     "Rendezvous",
+    "Rigging",
     "Sensor",
     "Servo",
+    "Slosh",
+    "SloshTank",
+    "Soil",
+    "SoilContact",
+    "SoilTrack",
     "SoilWheel",
     "StarTracker",
     "SunSensor",
@@ -62,6 +76,8 @@ __all__ = [
     "WheelDrive",
     "WheelMotor",
     "WheelSet",
+    "Winch",
     "Winding",
     "rodrigues_parameters",
+    "slosh",
 ]

@@ -22,7 +22,7 @@ from kido.kernels.states import COLUMNS_OF_MOTION, INERTIAS
 from kido.kernels.states import VELOCITIES as MOTION
 from kido.quantities.failures import singular
 from kido.quantities.quantity import BODIES, FORCES, POSITIONS, VELOCITIES, Arguments, array, derived, fused
-from kido.tree.workspace import COLUMNS
+from kido.tree.workspace import COLUMNS, WIDE
 
 SQUARE = "dofs", "dofs"
 FORCE = "N or N m"
@@ -44,7 +44,7 @@ def mass_matrix_core(t, d, c, M):
 @kernel
 def inverse_core(t, d, b, h, y, z, out):
     status = int(inverse_mass.eliminate(t, d, h, 0))
-    inverse_mass.inverse_mass_matrix(t, d, b, out)
+    inverse_mass.inverse_mass_matrix(t, d, b, WIDE, out)
     return OK if status < 0 else 2 + status
 
 
