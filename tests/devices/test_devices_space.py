@@ -24,10 +24,10 @@ from kido.devices import (
     rodrigues_parameters,
 )
 from kido.environment import EARTH, Orbit, PlanetGravity, Site, clohessy_wiltshire, hill_axes, relative_motion, transfer
-from kido.errors import ModelError
+from kido.errors import ModelError, StateError
 from kido.integrators import DormandPrince
 from kido.models.space import ENGINES, engine_directions, jet_places, wheel_axes
-from kido.systems import BodyPort, MassPort, System
+from kido.systems import BodyPort, JointPort, MassPort, System
 
 RNG = np.random.default_rng(8)
 
@@ -163,6 +163,29 @@ def test_wheels_share_a_torque_and_add_their_momenta() -> None:
     assert motor.torque.value == 0.0
     with pytest.raises(ModelError, match="that span space"):
         WheelSet("flat", [skeleton.joint("wheel_0")] * 3, [[1, 0, 0], [0, 1, 0], [1, 1, 0]], 0.1)
+
+
+def test_a_wheel_that_is_a_body_is_that_of_the_reaction_wheel_case() -> None:
+    """Hub of 2 kg m^2 at .35 rad/s, wheel of 100 N m s at 6,000 rpm, 0.2 N m from 5 s on: by hand, exactly at 10 ms."""
+    inertia, start = 100.0 / (6000.0 * 2.0 * np.pi / 60.0), 10.471975511965976
+    world = kido.World(gravity=(0, 0, 0), time_step=0.01)
+    craft = kido.Skeleton("craft")
+    hub = craft.add_body("hub", kido.RevoluteJoint("hub"), inertia=kido.Inertia.from_diagonal(1.0, (2.0, 2.0, 2.0)))
+    craft.add_body("wheel", kido.RevoluteJoint("wheel"), hub, kido.Inertia.from_diagonal(1.0, (1.0, 1.0, inertia)))
+    craft.velocities = [0.35, start]
+    world.add_skeleton(craft)
+    system = System(world=world)
+    port = system.add(JointPort(craft.joint("wheel"), "port"))
+    motor = system.add(WheelMotor(inertia=inertia, axis=(0, 0, 1), share=(0, 0, 1)))
+    asked = give(system, motor.port("asked"), (0.0, 0.0, 0.0))
+    system.connect(port.velocity, motor.speed)
+    system.connect(motor.torque, port.force)
+    system.run(5.0)
+    asked.value = (0.0, 0.0, -0.2)  # on the hub
+    system.run(5.0)
+    assert craft.velocities[0] == pytest.approx(-0.15, abs=1e-12)
+    assert craft.positions[0] == pytest.approx(2.25, abs=1e-11)
+    assert craft.velocities[1] == pytest.approx(17.255160819145562, abs=1e-11)
 
 
 def test_dumping_begins_and_ends_at_its_sizes() -> None:
@@ -380,6 +403,18 @@ def test_a_rocket_gains_what_its_propellant_gives() -> None:
     assert abs(errors[0]) < 5e-3 and errors[0] / errors[1] == pytest.approx(2.0, rel=0.01)
     with pytest.raises(ModelError, match="expected a body with mass"):
         MassPort(kido.Skeleton("s").add_body("empty", kido.FreeJoint()))
+
+
+def test_a_body_without_any_mass_left_stops_the_run() -> None:
+    world = kido.World(gravity=(0, 0, 0), time_step=1e-2)
+    body = kido.Skeleton("rocket")
+    hub = body.add_body("hub", kido.FreeJoint("hub"), inertia=kido.Inertia.from_diagonal(100.0, (3, 3, 4)))
+    world.add_skeleton(body)
+    system = System(world=world)
+    give(system, system.add(MassPort(hub)).port("mass"), lambda t: 10.0 - 10.0 * t)
+    system.run(0.9)
+    with pytest.raises(StateError, match=r"at t = 1 s hub_mass\.mass is 0; expected a mass above 0"):
+        system.run(0.2)
 
 
 def test_mass_is_part_of_checkpoints() -> None:

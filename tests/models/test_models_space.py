@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 import kido
 from kido.devices import Rendezvous, rodrigues_parameters
 from kido.environment import EARTH, MARS, Orbit, OrbitFrame, Tide, clohessy_wiltshire, hill_axes
-from kido.errors import StateError
+from kido.errors import ModelError, StateError
 from kido.models import Landing, SpacecraftControl, lander, spacecraft
 from kido.models.landing import FEET, dispersed
 from kido.systems import BodyPort, System
@@ -247,6 +247,24 @@ def test_a_flight_goes_on_in_another_process_to_the_bit(landing, when, tmp_path)
     expected = landing.fly()
     process = in_another_process("go on", str(tmp_path / "flight"))
     assert json.loads(process.communicate(timeout=300)[0]) == expected
+
+
+def test_flights_that_cannot_be(landing, tmp_path) -> None:
+    landing.begin()
+    before = landing.capsule.parameters
+    for wrong in ({"run": -1}, {"run": 1.5}, {"run": 0, "seed": -1}):
+        with pytest.raises(ModelError):
+            landing.begin(**wrong)
+    assert landing.capsule.parameters == before
+    landing.approach.angle = np.radians(-5.0)  # it leaves the air again
+    landing.begin()
+    with pytest.raises(StateError, match="has not become slow within 1000 s"):
+        landing.fly()
+    landing.approach.angle = np.radians(-12.5)
+    for number, processes in ((0, 1), (2.5, 1), (1, 0)):
+        with pytest.raises(ModelError, match="dispersed: the number of"):
+            dispersed(number, tmp_path / "none", processes=processes)
+    assert not (tmp_path / "none").exists()
 
 
 def test_dispersed_landings_that_are_killed_go_on_to_the_bit(tmp_path) -> None:

@@ -12,7 +12,7 @@ from kido.demos.demo import Demo
 from kido.environment import add_crater, rough_heights
 from kido.models import Landing
 from kido.models.mechanisms import at
-from kido.models.space import ENGINES
+from kido.models.space import ENGINES, rod
 
 BEGIN = 1450.0  # [m] height at which the page begins
 CANOPY, RISER = 5.9, 16.0  # [m] radius of the parachute, and how far it is above the lander
@@ -39,12 +39,7 @@ def parachute():
     body.add_shape(kido.Cone(1.35, 0.9), at(0, 0, 1.1), color=(0.85, 0.82, 0.75))
     for turn in np.arange(8) * np.pi / 4.0:
         end = np.array([CANOPY * np.cos(turn), CANOPY * np.sin(turn), RISER])
-        way = end - (0.0, 0.0, 1.6)
-        length = float(np.linalg.norm(way))
-        z, X = way / length, np.eye(4)
-        x = np.array([-np.sin(turn), np.cos(turn), 0.0])
-        X[:3, :3], X[:3, 3] = np.column_stack([x, np.cross(z, x), z]), 0.5 * (end + (0.0, 0.0, 1.6))
-        body.add_shape(kido.Cylinder(0.02, length), X, color=(0.9, 0.9, 0.9))
+        body.add_shape(*rod((0.0, 0.0, 1.6), end, 0.02), color=(0.9, 0.9, 0.9))
     body.collidable = False
     skeleton.kinematic = True
     return skeleton

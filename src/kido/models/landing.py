@@ -15,9 +15,11 @@ import numpy as np
 
 from kido.attributes import FixedAttributes
 from kido.devices import Altimeter, BallisticEntry, Parachute, PoweredDescent, Propellant, ThrusterCluster
+from kido.devices.attitude import turn_about
 from kido.environment import MARS, Drag, Site, Wind, rough_heights
 from kido.errors import StateError
 from kido.integrators import DormandPrince
+from kido.models.scenes import whole
 from kido.models.space import ENGINES, FOOT, PAD, engine_directions, lander
 from kido.shapes import Heightmap
 from kido.simulation import World, WorldSnapshot
@@ -166,19 +168,20 @@ class Landing(FixedAttributes):
         Args:
             run: number of a dispersed landing of `spread(seed)`; None: one with parameters as they are set.
             seed: of the dispersion.
+
+        Raises:
+            ModelError: a run or a seed that is no whole number of at least 0.
         """
+        values = {} if run is None else spread(seed).values(run)
         self._begin = self.world.snapshot() if self._begin is None else self._begin
         self.world.restore(self._begin)
         self._set_ground(AWAY)
         self._give(self._nominal)
-        self._nominal = {}
+        self._nominal = {path: self._model(path).parameter(path.rpartition(".")[2]) for path in values}
         self.descent.seed = 0 if run is None else (seed << 32) + run + 1
         self.entry.reset()
         self.descent.reset()
-        if run is not None:
-            values = spread(seed).values(run)
-            self._nominal = {path: self._model(path).parameter(path.rpartition(".")[2]) for path in values}
-            self._give(values)
+        self._give(values)
         for name in ("surface_density", "scale_height"):  # one air for both
             self.site.set_parameters(**{name: self.capsule.parameter(name)})
         a = self.approach
@@ -215,7 +218,11 @@ class Landing(FixedAttributes):
         x = np.cross((0.0, 1.0, 0.0), z)
         x /= np.linalg.norm(x)
         X, lean = np.eye(4), self.approach.lean
-        X[:3, :3] = np.column_stack([x, np.cross(z, x), z]) @ _small_turn([lean[1], lean[0], 0.0])
+        X[:3, :3] = (
+            np.column_stack([x, np.cross(z, x), z])
+            @ turn_about((0.0, 1.0, 0.0), lean[0])
+            @ turn_about((1.0, 0.0, 0.0), lean[1])
+        )
         X[:3, 3] = r
         root: Any = self.hub.parent_joint
         root.set_transform(X)
@@ -320,8 +327,10 @@ def dispersed(
         processes: that fly them.
 
     Raises:
+        ModelError: no whole numbers of at least 1, or a seed below 0.
         StateError: the file is of another seed, or has a line that is no result; half a line at its end is dropped.
     """
+    number, processes = whole(number, "dispersed", "landings"), whole(processes, "dispersed", "processes")
     found = {} if path is None else _known(Path(path), seed)
     missing = [run for run in range(number) if run not in found]
     with ExitStack() as stack:
@@ -377,14 +386,3 @@ class Above(Model):
 
     def outputs(self):
         return {"place": (0.0, 0.0, self.height - FEET)}
-
-
-def _small_turn(angles: Any) -> np.ndarray:
-    """Rotation matrix by a rotation vector."""
-    a = np.asarray(angles, float)
-    size = float(np.linalg.norm(a))
-    if size == 0.0:
-        return np.eye(3)
-    x, y, z = a / size
-    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.eye(3) + np.sin(size) * K + (1.0 - np.cos(size)) * K @ K

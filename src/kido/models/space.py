@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kido.devices import (
     IMU,
@@ -58,7 +59,7 @@ def lander() -> Mechanism:
         dof.spring_stiffness, dof.damping = STRUT_STIFFNESS, STRUT_DAMPING
         dof.position_lower_limit, dof.position_upper_limit = -0.01, STRUT_LENGTH
         foot.add_shape(Sphere(PAD), color=GREY)
-        foot.add_shape(*_rod((0.0, 0.0, 0.0), (-0.55 * x, -0.55 * y, 1.0), 0.03), color=GREY, collision=False)
+        foot.add_shape(*rod((0.0, 0.0, 0.0), (-0.55 * x, -0.55 * y, 1.0), 0.03), color=GREY, collision=False)
         made.points[f"foot_{k}"] = foot, np.zeros(3)
     return made
 
@@ -111,9 +112,9 @@ def jet_places() -> tuple[np.ndarray, np.ndarray]:
     return np.array(places), np.array(directions)
 
 
-def _rod(a: tuple[float, ...], b: tuple[float, ...], radius: float) -> tuple[Cylinder, np.ndarray]:
-    """A rod between two points, and its pose."""
-    start, end = np.array(a), np.array(b)
+def rod(a: ArrayLike, b: ArrayLike, radius: float) -> tuple[Cylinder, np.ndarray]:
+    """A rod between two points [m], and its pose."""
+    start, end = np.asarray(a, float), np.asarray(b, float)
     length = float(np.linalg.norm(end - start))
     z = (end - start) / length
     x = np.cross((0.0, 1.0, 0.0) if abs(z[1]) < 0.9 else (1.0, 0.0, 0.0), z)

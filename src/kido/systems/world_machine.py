@@ -13,7 +13,7 @@ from kido.simulation.commands import COMMANDS
 from kido.systems.machine import begin_tick, go_on_tick, integrate
 from kido.systems.programs import run_program
 from kido.systems.schema import COMMANDS as COMMAND_PROGRAM
-from kido.systems.schema import DONE, HELD, SYSTEM, UNKNOWN_TICK
+from kido.systems.schema import DONE, HELD, NO_MASS, SYSTEM, UNKNOWN_TICK
 from kido.tree.schema import DATA, TREE
 
 
@@ -105,16 +105,19 @@ def give(s, n):
 
 @kernel
 def give_masses(s, n):
-    """Inertias of links from values of mass ports."""
+    """Inertias of links from values of mass ports. Returns DONE or NO_MASS."""
     t = n.tree
     for k in range(n.massive.shape[0]):
         i, m = n.massive[k], s.value[n.mass_slot[k]]
+        if not m > 0.0:
+            return NO_MASS
         total = n.others[k, 0] + m * n.each[k, 0]
         t.mass[i] = total
         for a in range(3):
             t.com[i, a] = (n.others[k, 1 + a] + m * n.each[k, 1 + a]) / total
         for a in range(6):
             t.inertia[i, a] = n.others[k, 4 + a] + m * n.each[k, 4 + a]
+    return DONE
 
 
 @kernel
@@ -155,7 +158,9 @@ def act_in_world(world, own, commands, c):
             for k in range(n.everyone.shape[0]):
                 other = view(LINK, n.everyone[k])
                 give(s, other)
-                give_masses(s, other)
+                status = give_masses(s, other)
+                s.failure = status if status != DONE else s.failure
+        if s.failure == DONE:
             s.budget = 1 << 60
             s.failure = integrate(s, s.now + n.step)
             s.ticked = 0

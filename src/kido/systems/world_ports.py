@@ -135,7 +135,7 @@ class MassPort(WorldPort):
         name: by default that of the body with "_mass".
 
     Raises:
-        ModelError: no body, or one without mass; a mass that is not positive stops the run.
+        ModelError: no body, or one without mass. A mass that is not above 0 stops a run with a `StateError`.
     """
 
     mass = Input("kg")
