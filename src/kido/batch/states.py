@@ -38,7 +38,7 @@ from kido.kernels.inverse_dynamics import body_acceleration, body_force, gather_
 from kido.kernels.inverse_mass import eliminate
 from kido.kernels.inverse_mass import inverse_mass_matrix as inverse_mass_matrix_from_shares
 from kido.kernels.kinematics import body_pose, body_velocity, has_hinge, poses, rotation_of, transforms, velocities
-from kido.kernels.mass_matrix import mass_matrix_from_composites, start_composite
+from kido.kernels.mass_matrix import add_armature, mass_matrix_from_composites, start_composite
 from kido.kernels.placement import point_on_link, write_poses
 from kido.kernels.springs import add_passive_forces
 from kido.math.so3 import cross, rotate
@@ -155,6 +155,7 @@ def mass_matrix_of(t, d, q, M):
         body_inertia(t, d, i)
         start_composite(t, d, i)
     mass_matrix_from_composites(t, d, 0, n, M)
+    add_armature(t, 0, n, M)
 
 
 @kernel

@@ -31,7 +31,7 @@ from kido.math.so3 import cross
 
 @kernel
 def eliminate(t, d, h, keep_prescribed):
-    """P, U, Dinv of all bodies with D = H P H + h Kd + h^2 Ks; J and mc must be current.
+    """P, U, Dinv of all bodies with D = H P H + J_a + h Kd + h^2 Ks; J and mc must be current.
 
     Prescribed coordinates are eliminated like the others unless `keep_prescribed`, which makes them rigid.
 

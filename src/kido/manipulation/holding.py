@@ -19,6 +19,7 @@ from kido.math.lie import exp_pose, log_pose
 from kido.math.transform import as_flag, as_numbers, as_transform, as_unit_vector, inverse_transform
 from kido.skeleton import BodyNode, Inertia, Joint, Skeleton, WeldJoint
 from kido.skeleton.naming import free_name
+from kido.skeleton.nodes.node import FrameNode
 
 Array = NDArray[np.float64]
 
@@ -158,7 +159,7 @@ class Grasps(FixedAttributes):
 
     def attach(
         self,
-        body: BodyNode,
+        body: BodyNode | FrameNode,
         hand: BodyNode,
         name: str | None = None,
         *,
@@ -171,14 +172,14 @@ class Grasps(FixedAttributes):
         """Take hold of a body where it is.
 
         Args:
-            body: of an object.
+            body: of an object, or a node on one, such as its handle.
             hand: that holds it.
             name: of the grasp; "HAND: BODY" by default, with a number where it is taken.
             touching: bodies that may touch the held one; by default the hand with all that is welded to it or below it.
             supports: bodies that it rests on, and may touch until `update_supports` finds that it has left them.
             covariance: of its pose in the hand, (6, 6).
-            free_axis: unit vector in the held body's axes about which it may turn in the hand, through its origin (as a
-                door's handle does); the grasp then closes a loop.
+            free_axis: unit vector in the axes of the body, or of the handle, about which it may turn in the hand,
+                through its origin; the grasp then closes a loop.
             as_loop: close a loop although the object could hang on the hand; None: where it must be.
 
         Raises:
@@ -186,7 +187,8 @@ class Grasps(FixedAttributes):
                 holds it already, a name that is taken, a loop where the object could only hang on the hand; or a
                 covariance that is none.
         """
-        world = self._scene.world
+        world, held = self._scene.world, body
+        body = held.body if isinstance(held, FrameNode) else held
         what = f"attach {getattr(body, 'name', body)!r} to {getattr(hand, 'name', hand)!r}"
         for thing in (body, hand):
             if not isinstance(thing, BodyNode) or thing.skeleton is None or thing.skeleton.host is not world:
@@ -209,7 +211,7 @@ class Grasps(FixedAttributes):
                 raise ModelError(f"{what}: it is held elsewhere, so that the hand closes a loop")
             loops = bool(as_loop)
         grasp = Grasp(name, hand, body)
-        grasp._covariance = _covariance(covariance, what)
+        grasp._covariance = checked_covariance(covariance, what)
         allowed = [*rigid_group(hand), *_tree(hand)] if touching is None else list(touching)
         grasp._touching = tuple(dict.fromkeys(b for b in allowed if b not in tree))
         grasp._object, grasp._supports = tuple(tree), list(supports)
@@ -218,7 +220,7 @@ class Grasps(FixedAttributes):
                 raise ModelError(f"{what}: touching, supports: expected bodies of world {world.name!r}, got {thing!r}")
         cluster = [b for b in tree if b in rigid_group(body)]
         if loops:
-            self._close(grasp, free_axis, what)
+            self._close(grasp, np.array(held.world_transform), free_axis, what)
         else:
             self._hang(grasp)
         for own in cluster:
@@ -243,18 +245,19 @@ class Grasps(FixedAttributes):
             raise
         grasp._home, grasp._energy_lost, grasp._impulse = home, found.energy_lost, np.array(found.impulse)
 
-    def _close(self, grasp: Grasp, free_axis: ArrayLike | None, what: str) -> None:
-        world, X = self._scene.world, grasp.body.world_transform
+    def _close(self, grasp: Grasp, X: Array, free_axis: ArrayLike | None, what: str) -> None:
+        """Close a loop at a pose in the world."""
+        world, origin = self._scene.world, grasp.body.world_transform[:3, 3]
         if free_axis is None:
             made: Any = WeldJointConstraint(grasp.hand, grasp.body, at=X, name=f"grasp: {grasp.name}")
         else:
             axis = X[:3, :3] @ as_unit_vector(free_axis, f"{what}: free_axis")
             made = RevoluteJointConstraint(grasp.hand, grasp.body, at=X[:3, 3], axis=axis, name=f"grasp: {grasp.name}")
-        energy, before = world.kinetic_energy, _momentum_about(grasp._object, X[:3, 3])
+        energy, before = world.kinetic_energy, _momentum_about(grasp._object, origin)
         world.add_constraint(made)
         world.close_constraints()
         grasp._constraint, grasp._energy_lost = made, energy - world.kinetic_energy
-        grasp._impulse = _momentum_about(grasp._object, X[:3, 3]) - before
+        grasp._impulse = _momentum_about(grasp._object, origin) - before
 
     # Letting go ------------------------------------------------------------------------------------------------
 
@@ -333,17 +336,11 @@ class Grasps(FixedAttributes):
         what = f"grasp {grasp.name!r}: pose"
         if grasp.closes_loop:
             raise ModelError(f"{what}: it closes a loop, so that joints elsewhere say where the object is")
-        X, R = as_transform(pose, what), _covariance(covariance, what)
+        X, R = as_transform(pose, what), checked_covariance(covariance, what)
         if as_flag(in_world, f"{what}: in_world"):
             X = inverse_transform(grasp.hand.world_transform) @ X
         P, old = grasp._covariance, np.array(grasp.pose)
-        if P is not None and R is not None:
-            K = np.linalg.solve(P + R, P).T
-            X = old @ exp_pose(K @ log_pose(inverse_transform(old) @ X))
-            rest = np.eye(6) - K
-            R = rest @ P @ rest.T + K @ R @ K.T
-        grasp.body.parent_joint.transform_from_parent = X
-        grasp._covariance = P if R is None else R
+        grasp.body.parent_joint.transform_from_parent, grasp._covariance = fused(old, P, X, R)
         for other in self.holding(grasp.body):
             if other.closes_loop:
                 c = other.constraint
@@ -380,6 +377,36 @@ class Grasps(FixedAttributes):
         return f"Grasps({list(self._held.values())!r})"
 
 
+def fused(X: Array, P: Array | None, Z: Array, R: Array | None) -> tuple[Array, Array | None]:
+    """The mean of two poses by information, and its covariance; see `Grasps.update_pose`."""
+    if P is None or R is None:
+        return Z, P if R is None else R
+    K = np.linalg.solve(P + R, P).T
+    rest = np.eye(6) - K
+    return X @ exp_pose(K @ log_pose(inverse_transform(X) @ Z)), rest @ P @ rest.T + K @ R @ K.T
+
+
+def checked_covariance(value: ArrayLike | None, what: str) -> Array | None:
+    """A symmetric positive definite matrix (6, 6), or None.
+
+    Raises:
+        ModelError: another thing.
+    """
+    if value is None:
+        return None
+    try:
+        P = np.array(as_numbers(value))
+    except (TypeError, ValueError):
+        P = np.zeros(0)
+    scale = np.abs(P).max(initial=0.0)
+    if P.shape != (6, 6) or not np.isfinite(P).all() or np.abs(P - P.T).max() > 1e-9 * scale:
+        raise ModelError(f"{what}: covariance: expected a symmetric (6, 6) matrix, got {value!r}")
+    P = 0.5 * (P + P.T)
+    if np.linalg.eigvalsh(P)[0] <= 0.0:
+        raise ModelError(f"{what}: covariance: expected a positive definite matrix, got {value!r}")
+    return P
+
+
 def _root(body: BodyNode) -> BodyNode:
     while body.parent is not None:
         body = body.parent
@@ -395,22 +422,6 @@ def _is_free(body: BodyNode) -> bool:
     skeleton = body.skeleton
     joint = _root(body).parent_joint
     return joint.kind == JointKind.FREE and len(skeleton.root_bodies) == 1 and skeleton.mobile
-
-
-def _covariance(value: ArrayLike | None, what: str) -> Array | None:
-    if value is None:
-        return None
-    try:
-        P = np.array(as_numbers(value))
-    except (TypeError, ValueError):
-        P = np.zeros(0)
-    scale = np.abs(P).max(initial=0.0)
-    if P.shape != (6, 6) or not np.isfinite(P).all() or np.abs(P - P.T).max() > 1e-9 * scale:
-        raise ModelError(f"{what}: covariance: expected a symmetric (6, 6) matrix, got {value!r}")
-    P = 0.5 * (P + P.T)
-    if np.linalg.eigvalsh(P)[0] <= 0.0:
-        raise ModelError(f"{what}: covariance: expected a positive definite matrix, got {value!r}")
-    return P
 
 
 def _momentum_about(bodies: Iterable[BodyNode], point: Array) -> Array:
