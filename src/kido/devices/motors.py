@@ -25,6 +25,7 @@ class Winding(Model):
 
     resistance = Parameter(1.0, "ohm", low=1e-12, doc="at 25 degrees")
     inductance = Parameter(1e-3, "H", low=1e-12)
+    rotor_inertia = Parameter(0.0, "kg m^2", low=0.0, doc="moves with what it turns: `Gear.armature`")
     heat_capacity = Parameter(50.0, "J/K", low=1e-12)
     thermal_resistance = Parameter(5.0, "K/W", low=1e-12, doc="from windings to their surroundings")
     surroundings = Parameter(ROOM, "K", low=0.0)
@@ -53,7 +54,7 @@ class DCMotor(Winding):
         L di/dt = V - R(T) i - K w,    torque = K i
 
     with one constant K for torque and back EMF, as energy demands. The rotor's inertia and friction belong to what it
-    turns. Steps are to be shorter than L / R.
+    turns: a joint has `armature`, which `Gear.armature` gives, and friction. Steps are to be shorter than L / R.
     """
 
     constant = Parameter(0.05, "N m/A", doc="torque by current, and back EMF by speed")

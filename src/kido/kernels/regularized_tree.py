@@ -9,7 +9,7 @@ has the structure of the mass matrix of the same tree with the inertias I_i + G_
 recursion solves it in O(n). G_i need not be symmetric, as where friction slides: then the elimination has a row
 L = H^T Q beside its column Q H,
 
-    Q <- Q - Q H (H^T Q) / D,    z <- z - Q H (r + H^T z) / D,    D = H^T Q H + g + implicit damping and springs
+    Q <- Q - Q H (H^T Q) / D,    z <- z - Q H (r + H^T z) / D,    D = H^T Q H + J_a + g + implicit damping and springs
 
 Bodies that are not held, nor carry one that is, take no part: the predict stage's elimination has what they weigh.
 Needs transforms, and P, U and Dinv of `articulated_inertias`. Source: Featherstone 1983; Castro,
@@ -155,6 +155,7 @@ def eliminate_held(t, d, y, i, k, hinge, h):
             L[k, a] = held_column(Q, i, a, h0, h1, h2, h3, h4, h5)
     D = (h0 * u0 + h1 * u1 + h2 * u2) + (h3 * u3 + h4 * u4 + h5 * u5)
     D += y.joint_gain[k] + h * (t.damping[k] + 0.25 * h * t.stiffness[k])
+    D += t.armature[k]
     inverse = 1.0 / D
     e = y.joint_pull[k] + column_dot(d, k, z[i, 0], z[i, 1], z[i, 2], z[i, 3], z[i, 4], z[i, 5])
     e *= inverse
