@@ -45,7 +45,7 @@ _NOT_PUBLIC = {"Hull", "JOINT_TYPES", "PRIMITIVES", "Primitive", "convex_hull"}
 _PACKAGES = (
     "batch", "collision", "control", "demos", "devices", "dynamics", "environment", "identification", "ik",
     "integrators", "io", "layouts", "manipulation", "math", "models", "motions", "operators", "optimization",
-    "quantities", "recording", "rendering", "simulation", "solvers", "systems", "viewer",
+    "planning", "quantities", "recording", "rendering", "simulation", "solvers", "systems", "viewer",
 )  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -156,6 +156,7 @@ from kido import models as models
 from kido import motions as motions
 from kido import operators as operators
 from kido import optimization as optimization
+from kido import planning as planning
 from kido import quantities as quantities
 from kido import recording as recording
 from kido import rendering as rendering

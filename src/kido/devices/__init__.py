@@ -3,10 +3,18 @@
 from kido.devices.air import Parachute, Propeller
 from kido.devices.cables import Cable, Rigging, Winch
 from kido.devices.drives import PID, Gear, JointFriction, Servo
-from kido.devices.motors import BrushlessMotor, DCMotor, Winding
+from kido.devices.motors import BrushlessMotor, DCMotor, FieldControl, Winding
 from kido.devices.navigation import GPS, IMU, Altimeter, StarTracker, SunSensor
 from kido.devices.power import Battery
-from kido.devices.sensors import Encoder, ForceSensor, Potentiometer, Sensor, Tachometer, TorqueSensor
+from kido.devices.sensors import (
+    Encoder,
+    ForceSensor,
+    ForceTorqueSensor,
+    Potentiometer,
+    Sensor,
+    Tachometer,
+    TorqueSensor,
+)
 from kido.devices.soil import Soil, SoilContact, SoilTrack, SoilWheel
 from kido.devices.spacecraft import ControlMomentGyro, ReactionWheel, Thruster
 from kido.devices.steering import Ackermann, DeadReckoning, EnergyMeter, PurePursuit, WheelDrive
@@ -29,7 +37,9 @@ __all__ = [
     "DeadReckoning",
     "Encoder",
     "EnergyMeter",
+    "FieldControl",
     "ForceSensor",
+    "ForceTorqueSensor",
     "Gear",
     "ImageSensor",
     "JointFriction",
