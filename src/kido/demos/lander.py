@@ -105,6 +105,7 @@ def make():
     def draw(viewer):
         from kido.viewer import CameraPose
 
+        viewer.view.set_visible("ground", False)  # the viewer's own plane: craters lie below it
         flames = [viewer.add_line(np.zeros((2, 3)), color=(1.0, 0.7, 0.2), thickness=8.0) for _ in ENGINES]
 
         def burn(_):
