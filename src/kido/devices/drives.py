@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kido.devices.motors import DCMotor
+from kido.devices.motors import DCMotor, Winding
 from kido.devices.sensors import Encoder
 from kido.math.transform import as_positive
 from kido.systems import Assembly, Input, JointPort, Model, Output, Parameter, State
@@ -31,7 +31,7 @@ class Gear(Model):
     joint_torque = Output("N m")
     motor_speed = Output("rad/s")
 
-    def armature(self, motor: Model) -> float:
+    def armature(self, motor: Winding) -> float:
         """Inertia of a motor's rotor as the joint has it, ratio^2 J_r [kg m^2]."""
         return float(self.ratio) ** 2 * float(motor.rotor_inertia)
 
