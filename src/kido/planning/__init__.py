@@ -4,6 +4,7 @@ from kido.planning.checker import CollisionChecker, Contact
 from kido.planning.environment import Environment
 from kido.planning.errors import GoalError, NoPathError, PlanningError, StartError
 from kido.planning.goals import goal_states
+from kido.planning.ompl_planner import OmplPlanner
 from kido.planning.path import Path
 from kido.planning.planner import RRTConnect
 from kido.planning.shortening import shortened, smooth_curve
@@ -15,6 +16,7 @@ __all__ = [
     "Environment",
     "GoalError",
     "NoPathError",
+    "OmplPlanner",
     "Path",
     "PlanningError",
     "RRTConnect",
