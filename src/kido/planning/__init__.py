@@ -1,6 +1,7 @@
 """Motions without collisions: spheres over any robot, states checked eight at a time, planners, time laws."""
 
 from kido.planning.checker import CollisionChecker, Contact
+from kido.planning.constrained import ConstrainedRRTConnect
 from kido.planning.environment import Environment
 from kido.planning.errors import GoalError, NoPathError, PlanningError, StartError
 from kido.planning.goals import goal_states
@@ -12,6 +13,7 @@ from kido.planning.time_law import TimeLaw, time_optimal
 
 __all__ = [
     "CollisionChecker",
+    "ConstrainedRRTConnect",
     "Contact",
     "Environment",
     "GoalError",
