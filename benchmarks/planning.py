@@ -24,6 +24,7 @@ from benchmarks.timing import interleaved, machine, table
 from kido.planning import CollisionChecker, Environment, NoPathError, OmplPlanner, RRTConnect, shortened, time_optimal
 
 RUNS = 3
+OPEN = 0.04  # fingers, where they are coordinates [m]
 
 
 def environment(scene: dict[str, Any], name: str) -> Environment:
@@ -193,6 +194,8 @@ def main() -> None:
     parser.add_argument("--robot", type=Path)
     parser.add_argument("--srdf", type=Path)
     parser.add_argument("--peers", type=int, default=0, help="problems of each scene for OMPL")
+    parser.add_argument("--tolerance", type=float, default=1e-9, help="of spheres over the robot's shapes [m]")
+    parser.add_argument("--spheres", type=int, default=1000, help="most for each body")
     options = parser.parse_args()
     print(machine())
     print("\n### Time laws\n")
@@ -203,7 +206,14 @@ def main() -> None:
     names = {body.name for body in arm.bodies}
     pairs = [(e.get("link1", ""), e.get("link2", "")) for e in ET.parse(options.srdf).iter("disable_collisions")]
     pairs = [pair for pair in pairs if names.issuperset(pair)]
-    checker = CollisionChecker(arm, ignored_pairs=pairs, tolerance=1e-9, max_spheres=1000)
+    dofs = [dof.name for dof in arm.dofs if dof.name.startswith("panda_joint")]
+    held = np.where([dof.name in dofs for dof in arm.dofs], 0.0, OPEN)
+    began = thread_time()
+    checker = CollisionChecker(
+        arm, dofs=dofs, positions=held, ignored_pairs=pairs, tolerance=options.tolerance, max_spheres=options.spheres
+    )
+    number = sum(len(checker.spheres(name)[0]) for name in checker.names)
+    print(f"\n{number} spheres, made in {thread_time() - began:.2f} s")
     sets = problems(options.problems, checker.dof_names)
     print("\n### States and edges\n")
     checked(checker, sets)

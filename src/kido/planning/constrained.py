@@ -30,8 +30,8 @@ class ConstrainedRRTConnect(FixedAttributes):
 
     Trees grow in short steps, each brought back to the manifold by the solver from where it went; so all states of a
     path meet the tasks within the solver's tolerance, and between two of them they are missed by no more than some
-    share of the step squared. Tasks may be poses with bounds (task-space regions) or relate bodies to each other: a task
-    whose target is a frame on another body closes a loop.
+    share of the step squared. Tasks may be poses with bounds (task-space regions) or relate bodies to each other: a
+    task whose target is a frame on another body closes a loop.
 
     Args:
         checker: what is free.
