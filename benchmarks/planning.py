@@ -21,7 +21,17 @@ from scipy.spatial.transform import Rotation
 
 import kido
 from benchmarks.timing import interleaved, machine, table
-from kido.planning import CollisionChecker, Environment, NoPathError, OmplPlanner, RRTConnect, shortened, time_optimal
+from kido.planning import (
+    CollisionChecker,
+    Environment,
+    GoalError,
+    NoPathError,
+    OmplPlanner,
+    RRTConnect,
+    StartError,
+    shortened,
+    time_optimal,
+)
 
 RUNS = 3
 OPEN = 0.04  # fingers, where they are coordinates [m]
@@ -108,7 +118,6 @@ def planned(checker: CollisionChecker, sets: dict[str, list[Any]], certified: bo
             checker.environment = room
             if not checker.states_are_free([start, goal]).all():
                 continue
-            valid += 1
             least = np.inf
             try:
                 for _ in range(RUNS):
@@ -117,8 +126,12 @@ def planned(checker: CollisionChecker, sets: dict[str, list[Any]], certified: bo
                     if simplify:
                         path = shortened(checker, path)
                     least = min(least, thread_time() - began)
-            except NoPathError:
+            except (StartError, GoalError):  # outside of limits
                 continue
+            except NoPathError:
+                valid += 1
+                continue
+            valid += 1
             times.append(least)
             lengths.append(path.length)
         every += times
