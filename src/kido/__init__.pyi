@@ -145,10 +145,12 @@ from kido import demos as demos
 from kido import devices as devices
 from kido import dynamics as dynamics
 from kido import environment as environment
+from kido import identification as identification
 from kido import ik as ik
 from kido import integrators as integrators
 from kido import io as io
 from kido import layouts as layouts
+from kido import manipulation as manipulation
 from kido import math as math
 from kido import models as models
 from kido import motions as motions

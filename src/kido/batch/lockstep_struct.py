@@ -37,6 +37,9 @@ class WIDE_MOTION(Struct):
     middle_u = floats("dofs")
     target = floats("dofs")
     u_free = floats("dofs")
+    u_position = floats("dofs")
+    constraint_force = floats("dofs")
+    actuator_force = floats("dofs")
     start_V = floats("bodies", "six")
     start_A = floats("bodies", "six")
     status = floats("lanes", doc="a coordinate without inertia, or -1")
@@ -65,6 +68,7 @@ class WIDE_PROBLEM(Struct):
     joint_pull = floats("dofs")
     merit = floats("lanes")
     taken = floats("lanes", doc="iterations")
+    rigid = floats("dofs")
 
 
 class LANE_NUMBERS(Struct):
@@ -75,6 +79,8 @@ class LANE_NUMBERS(Struct):
     status = floats(1)
     merit = floats(1)
     taken = floats(1)
+    rigid = floats("dofs", doc="1: a row holds the coordinate, so that it has the acceleration that this row gave it")
+    damping = floats("dofs", doc="work: damping of coordinates")
 
 
 MAX_FEW_BODIES, MAX_FEW_DOFS = 4, 24  # touched, for dense equations in lanes
@@ -130,7 +136,11 @@ class LOCKSTEP(Struct):
     dense = integer(doc="1: worlds are taken that touch few bodies, 0: others")
     island = integers(LANES, doc="island of the robot in each world's problem; -1: the lane takes no part")
     kept = integers(LANES, doc="island of the robot that lanes have worked on; -1: none")
-    settled = integers(LANES, doc="1: no robot of the world floats or is held, so that lanes end its step")
+    settled = integers(LANES, doc="1: no robot of the world is geared, so that lanes end its step")
+    floating = integers(LANES, doc="1: the robot has a momentum to keep")
+    moved = integers(LANES, "trees", doc="1: lanes have put the robot where it is after the step")
+    energy = floats(LANES, doc="that the position correction of each world brings")
+    num_rigid = integer(doc="coordinates that rows hold, of a robot in all worlds that are settled")
     left = integers(LANES, doc="iterations of lanes that have not solved it; 0: it is solved")
     solved = integers(LANES, doc="islands of each world that are solved")
     done = integers(LANES, "trees", doc="those islands")
@@ -158,6 +168,9 @@ class LOCKSTEP(Struct):
     gather_ends = stage(doc="velocities after impulses to lanes: (lockstep, tree)")
     products = stage(doc="`add_products` of a robot in lanes: (lockstep, tree)")
     keep_ends = stage(doc="its velocities to the worlds: (lockstep, tree)")
+    gather_floating = stage(doc="a robot that floats to lanes: (lockstep, tree); returns in how many worlds it does")
+    balance = stage(doc="momentum of a robot in lanes: (lockstep, tree)")
+    keep_floating = stage(doc="its new state to the worlds: (lockstep, tree)")
     predict_others = stage(doc="`predict_trees` of what is no robot: (world, tree)")
     begin_islands = stage(doc="kido.solvers.default")
     solve_one = stage(doc="kido.solvers.default")

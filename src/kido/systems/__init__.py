@@ -6,6 +6,8 @@ from kido.systems.clock import Rate, as_rate
 from kido.systems.declarations import Crossing, Declared, Input, Noise, Output, Parameter, State
 from kido.systems.dispersion import Dispersion
 from kido.systems.files import load_assembly
+from kido.systems.fmu_export import export_fmu
+from kido.systems.fmus import load_fmu
 from kido.systems.inspection import Cost, Entry
 from kido.systems.log import Log, LogData, read_log
 from kido.systems.model import Model, Port, PythonModel
@@ -14,7 +16,7 @@ from kido.systems.schema import MODEL
 from kido.systems.system import System
 from kido.systems.tracing import feedthrough
 from kido.systems.units import Unit, as_unit
-from kido.systems.world_ports import BodyPort, JointPort, WorldPort
+from kido.systems.world_ports import BodyPort, JointPort, MassPort, WorldPort
 
 __all__ = [
     "MODEL",
@@ -31,6 +33,7 @@ __all__ = [
     "JointPort",
     "Log",
     "LogData",
+    "MassPort",
     "Model",
     "Noise",
     "Output",
@@ -45,7 +48,9 @@ __all__ = [
     "WorldPort",
     "as_rate",
     "as_unit",
+    "export_fmu",
     "feedthrough",
     "load_assembly",
+    "load_fmu",
     "read_log",
 ]
