@@ -154,6 +154,7 @@ from kido import math as math
 from kido import models as models
 from kido import motions as motions
 from kido import operators as operators
+from kido import optimal_control as optimal_control
 from kido import optimization as optimization
 from kido import quantities as quantities
 from kido import recording as recording
