@@ -237,7 +237,7 @@ def _rows(given: Any, what: str) -> ResidualCost | None:
     if given is None or isinstance(given, ResidualCost):
         return given
     function: Any = given
-    if not callable(function):
+    if not callable(given):
         raise ModelError(f"control problem: {what}: expected a function of states and controls, got {given!r:.80}")
     return ResidualCost(function)
 
