@@ -16,6 +16,16 @@ from kido.libraries import library
 _MOST_LOSSES = 3  # of one batch: then it is likely its fault
 
 
+_LOCAL = "127.0.0.1"
+# Of a local cluster, read when Ray is imported: it listens at the loopback alone, says nothing to anybody, and its
+# workers are as nice as this process is.
+_ENVIRONMENT = {
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_worker_niceness": "0",
+}
+
+
 class _Worker:
     """What lives on a machine of the cluster; Ray makes an actor of it."""
 
@@ -50,8 +60,8 @@ class RayWorkers(Workers):
 
     def __init__(self, task: Task, number: int, address: str | None = None) -> None:
         super().__init__(task, number)
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        for name, value in _ENVIRONMENT.items() if address is None else ():
+            os.environ.setdefault(name, value)
         ray = self._ray = library("ray", "studies on many machines", "ray")
         _by_value(task, ray.cloudpickle)
         sendable(task, ray.cloudpickle.dumps, "Ray's workers")
@@ -60,11 +70,18 @@ class RayWorkers(Workers):
             common: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
             try:
                 if address is None:
-                    ray.init(num_cpus=number, include_dashboard=False, _node_ip_address="127.0.0.1", **common)
+                    ray.init(num_cpus=number, include_dashboard=False, _node_ip_address=_LOCAL, **common)
                 else:
                     ray.init(address=address, **common)
             except (ConnectionError, ValueError, RuntimeError) as error:
                 raise StateError(f"study: no Ray cluster at {address or 'this machine'}: {error}") from None
+            found = [node["NodeManagerAddress"] for node in ray.nodes()]
+            if address is None and found != [_LOCAL]:
+                ray.shutdown()
+                raise StateError(
+                    f"study: a local Ray cluster would listen at {', '.join(found)}, not at {_LOCAL} alone, as Ray was "
+                    f"imported before; set {', '.join(f'{k}={v}' for k, v in _ENVIRONMENT.items())} in the environment"
+                )
         self._task = ray.put(task)
         self._class = ray.remote(_Worker)
         self._names: dict[Any, str] = {}

@@ -122,11 +122,8 @@ class StudyResult:
                     what: (tuple(str(n) for n in file[what].attrs["names"]), np.asarray(file[what]))
                     for what in ("parameters", "values")
                 }
-                samples: Any = file["errors/samples"]
-                texts: Any = file["errors/texts"]
-                errors = {
-                    int(k): t.decode() if isinstance(t, bytes) else str(t) for k, t in zip(samples[()], texts[()])
-                }
+                samples, texts = (np.asarray(file[f"errors/{what}"]).tolist() for what in ("samples", "texts"))
+                errors = {int(k): t.decode() if isinstance(t, bytes) else str(t) for k, t in zip(samples, texts)}
         except (OSError, KeyError, ValueError) as error:
             raise FileFormatError(path, None, f"expected the HDF5 file of a study: {error}") from None
         if identity is not None and known != identity:
