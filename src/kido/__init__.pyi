@@ -151,12 +151,14 @@ from kido import ik as ik
 from kido import integrators as integrators
 from kido import io as io
 from kido import layouts as layouts
+from kido import manipulation as manipulation
 from kido import math as math
 from kido import models as models
 from kido import motions as motions
 from kido import operators as operators
 from kido import optimal_control as optimal_control
 from kido import optimization as optimization
+from kido import planning as planning
 from kido import quantities as quantities
 from kido import recording as recording
 from kido import rendering as rendering

@@ -86,6 +86,9 @@ def test_values_are_applied() -> None:
     parameters.apply(pi)
     assert np.allclose(parameters.values(), pi, rtol=1e-12)
     assert arm.dofs[3].coulomb_friction == arm.dofs[3].damping == 0.25
+    rotors = DynamicParameters(arm, armature=True)
+    rotors.apply(np.concatenate([pi[:70], np.full(7, 0.125)]))
+    assert arm.dofs[3].armature == rotors.values()[73] == 0.125
     bad = pi.copy()
     bad[10] = -1.0
     with pytest.raises(kido.ModelError, match="expected a mass above 0, got -1 kg"):

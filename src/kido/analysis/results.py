@@ -118,10 +118,10 @@ class StudyResult:
         try:
             with h5py.File(path, "r") as file:
                 known = json.loads(str(file.attrs["identity"]))
-                tables: Any = {
-                    what: (tuple(str(n) for n in file[what].attrs["names"]), np.asarray(file[what]))
-                    for what in ("parameters", "values")
-                }
+                tables = {}
+                for what in ("parameters", "values"):
+                    listed: Any = file[what].attrs["names"]
+                    tables[what] = tuple(str(name) for name in listed), np.asarray(file[what])
                 samples, texts = (np.asarray(file[f"errors/{what}"]).tolist() for what in ("samples", "texts"))
                 errors = {int(k): t.decode() if isinstance(t, bytes) else str(t) for k, t in zip(samples, texts)}
         except (OSError, KeyError, ValueError) as error:

@@ -108,7 +108,7 @@ class DynamicParameters(FixedAttributes):
         if self.friction:
             found.append(np.array([[d.coulomb_friction, d.damping] for d in self.joints]).reshape(-1))
         if self.armature:
-            found.append(np.array([getattr(d, "armature", 0.0) for d in self.joints], dtype=float))
+            found.append(np.array([d.armature for d in self.joints], dtype=float))
         return np.concatenate(found)
 
     def link_inertia(self, link: BodyNode) -> Inertia:
@@ -125,8 +125,7 @@ class DynamicParameters(FixedAttributes):
         """Give the skeleton these values: each link's inertia to its first body, and none to those welded to it.
 
         Raises:
-            ModelError: values that no body can have, the message names the link or the joint; or rotor inertia of a
-                coordinate that takes none. Nothing is changed.
+            ModelError: values that no body or joint can have; the message names it. Nothing is changed.
         """
         pi = as_vector(values, "dynamic parameters", len(self))
         inertias = [inertia_of(pi[10 * k : 10 * k + 10], f"link {b.name!r}") for k, b in enumerate(self.links)]
@@ -138,8 +137,6 @@ class DynamicParameters(FixedAttributes):
         if self.armature:
             changes += [(dof, "armature", value) for dof, value in zip(self.joints, rest[-len(self.joints) :])]
         for dof, kind, value in changes:
-            if not hasattr(dof, kind):
-                raise ModelError(f"coordinate {dof.name!r} has no property {kind!r} to set")
             if value < 0.0:
                 raise ModelError(f"{dof.name}.{kind}: expected a number not below 0, got {value:g}")
         for link, inertia in zip(self.links, inertias):

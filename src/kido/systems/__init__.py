@@ -6,6 +6,8 @@ from kido.systems.clock import Rate, as_rate
 from kido.systems.declarations import Crossing, Declared, Input, Noise, Output, Parameter, State
 from kido.systems.dispersion import Dispersion
 from kido.systems.files import load_assembly
+from kido.systems.fmu_export import export_fmu
+from kido.systems.fmus import load_fmu
 from kido.systems.inspection import Cost, Entry
 from kido.systems.log import Log, LogData, read_log
 from kido.systems.model import Model, Port, PythonModel
@@ -45,7 +47,9 @@ __all__ = [
     "WorldPort",
     "as_rate",
     "as_unit",
+    "export_fmu",
     "feedthrough",
     "load_assembly",
+    "load_fmu",
     "read_log",
 ]

@@ -34,7 +34,7 @@ class Declared(FixedAttributes):
     name: str = ""
     kind = "declared"
 
-    def __init__(self, unit: str | None = None, shape: int | tuple[int, ...] = (), doc: str = ""):
+    def __init__(self, unit: str | Unit | None = None, shape: int | tuple[int, ...] = (), doc: str = ""):
         self.unit: Unit | None = as_unit(unit)
         self.shape: tuple[int, ...] = _as_shape(shape)
         self.doc = str(doc)
@@ -95,7 +95,7 @@ class Parameter(Declared):
     def __init__(
         self,
         default: ArrayLike | None = None,
-        unit: str | None = None,
+        unit: str | Unit | None = None,
         *,
         low: float = -np.inf,
         high: float = np.inf,
@@ -135,7 +135,7 @@ class Input(Declared):
 
     def __init__(
         self,
-        unit: str | None = None,
+        unit: str | Unit | None = None,
         shape: int | tuple[int, ...] = (),
         *,
         default: ArrayLike | None = None,
@@ -158,7 +158,7 @@ class Output(Declared):
 
     def __init__(
         self,
-        unit: str | None = None,
+        unit: str | Unit | None = None,
         shape: int | tuple[int, ...] = (),
         *,
         depends_on: tuple[str, ...] | None = None,
@@ -180,7 +180,7 @@ class State(Declared):
 
     def __init__(
         self,
-        unit: str | None = None,
+        unit: str | Unit | None = None,
         initial: ArrayLike = 0.0,
         *,
         shape: int | tuple[int, ...] | None = None,

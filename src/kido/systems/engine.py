@@ -111,6 +111,11 @@ class Engine:
         self._program_for([slot for _, _, slot, _ in linked.crossings], varying)
         self._program_for(commands, varying)
         producer = linked.producer(set())
+        first = len(self._blocks)
+        if linked.starts:
+            self._add(needed(linked.starts, producer), producer)
+            self._add(holding, None)
+        self._programs.append((first, len(self._blocks)))
         for _, _, _, pairs in linked.crossings:
             first = len(self._blocks)
             self._add(needed([of for _, of in pairs], producer), producer)
@@ -288,14 +293,15 @@ class Engine:
         value[linked.first_state : linked.first_state + n] = self.motion.u0[:n]  # back to the start of the step
         value[kinds.TIME] = self.time
         programs.run_one(s.address, kinds.SIGNALS)
+        why = next((f": {m.failure}" for m in linked.models if m.failure), "")
         for op in self._visible:
             for out in op.outs:
                 if not math.isfinite(value[out]):
-                    raise StateError(f"{at} {self.port_of(out, op.path)} is {value[out]}")
+                    raise StateError(f"{at} {self.port_of(out, op.path)} is {value[out]}{why}")
         for port, first, size in linked.continuous:
             k = first - linked.first_state
             if not np.isfinite(ended[k : k + size]).all():
-                raise StateError(f"{at} {port.path} becomes NaN or infinite; a smaller step may help")
+                raise StateError(f"{at} {port.path} becomes NaN or infinite{why or '; a smaller step may help'}")
         raise StateError(f"{at} a value is NaN or infinite")
 
     def port_of(self, slot: int, path: str = "") -> str:

@@ -24,7 +24,10 @@ from kido.systems.schema import MODEL
 from kido.systems.tracing import Traced
 
 CONSTANT, HOLDING, VARYING = range(3)  # levels: made of parameters; of what changes at ticks too; of all else
-_CONTEXTS = {"outputs": kinds.OUTPUTS, "derivatives": kinds.DERIVATIVES, "update": kinds.UPDATE}
+_CONTEXTS = {
+    "outputs": kinds.OUTPUTS, "derivatives": kinds.DERIVATIVES, "update": kinds.UPDATE, "crossings": kinds.CROSSING,
+    "event": kinds.EVENT, "start": kinds.START,
+}  # fmt: skip
 
 
 class Linked:
@@ -53,6 +56,7 @@ class Linked:
         self.kept: list[Any] = []  # structs that calls name by address
         self.rates: list[Rate] = []
         self.crossings: list[tuple[Model, str, int, list[tuple[int, int]]]] = []
+        self.starts: list[int] = []  # values that stand for calls at the start of each step
         self.unknowns: list[tuple[int, int]] = []  # value, residual
         self.rate_slots: list[int] = []
         self.held: list[int] = []  # outputs and states that ticks write
@@ -232,12 +236,13 @@ class Linked:
                     "without others between"
                 )
             places[kind] = found
-        result = self.new(sizes[State])
+        result, crossing = self.new(sizes[State]), self.new(len(m.of_kind(Crossing)))
         starts = {k: (v[0] if v else 0) for k, v in places.items()}
-        self.kept.append((m, starts, sizes, own, len(inputs), result))
+        self.kept.append((m, starts, sizes, own, len(inputs), result, crossing))
         place = len(self.kept) - 1
         names = list(m.of_kind(Input))
         of_input = dict(zip(names, _split(list(range(own, own + len(inputs))), m.of_kind(Input)), strict=True))
+        event: list[tuple[int, int]] = []
         for name, callback in callbacks.items():
             row = (callback.address, place, _CONTEXTS[name])
             everything = (*range(own, own + len(inputs)), *places[State])
@@ -251,13 +256,25 @@ class Linked:
                     else:
                         self.at_ticks.update(dict.fromkeys(outs, (op, rate)))
                 continue
-            outs = tuple(range(result, result + sizes[State]))
+            if name == "crossings":
+                outs = tuple(range(crossing, crossing + len(m.of_kind(Crossing))))
+            elif name in ("event", "start"):  # it writes states themselves; a value stands for its being called
+                outs = (self.new(1),)
+            else:
+                outs = tuple(range(result, result + sizes[State]))
             op = Operation(kinds.CALL, outs, (*everything, kinds.TIME), m.path, row)
             self.always.update(dict.fromkeys(outs, op))
             if name == "derivatives" and outs:
                 self._set_rates(places[State][0], list(outs), len(outs))
             elif name == "update":
                 self._commit(rate, zip(places[State], outs, strict=True), m.path)
+            elif name == "start":
+                self.starts.append(outs[0])
+            elif name == "event":
+                event = [(self.new(1), outs[0])]
+        if "crossings" in callbacks:
+            for k, key in enumerate(m.of_kind(Crossing)):
+                self.crossings.append((m, key, crossing + k, event))
 
     # Connections -------------------------------------------------------------------------------------------
 
@@ -360,7 +377,7 @@ class Linked:
     def models_structs(self, value: Any) -> list[MODEL]:
         """Structs of compiled models on parts of the values."""
         made = []
-        for m, starts, sizes, own, inputs, result in self.kept:
+        for m, starts, sizes, own, inputs, result, crossing in self.kept:
             cut = lambda first, size: value[first : first + size]  # noqa: E731
             made.append(
                 MODEL(
@@ -370,6 +387,7 @@ class Linked:
                     state=cut(starts[State], sizes[State]),
                     output=cut(starts[Output], sizes[Output]),
                     result=cut(result, sizes[State]),
+                    crossing=cut(crossing, len(m.of_kind(Crossing))),
                     period=0.0 if m.clock is None else m.clock.period,
                 )
             )

@@ -23,6 +23,7 @@ from kido.systems.schema import (
     PAUSED,
     PYTHON,
     RECORD,
+    STARTS,
     SYSTEM,
     TICKING,
     TIME,
@@ -217,6 +218,7 @@ def integrate(s, target):
             if tries > m.max_steps:
                 return TOO_MANY
         start = base + s.elapsed
+        run_program(s, STARTS)
         for k in range(n):
             m.u0[k] = v[first + k]
         if s.crossing.shape[0] > 0:

@@ -18,6 +18,7 @@ from kido.systems.units import Unit
 
 Array = NDArray[np.float64]
 METHODS = ("outputs", "derivatives", "update", "crossings")
+CALLBACKS = (*METHODS, "event", "start")
 
 
 class Port(FixedAttributes):
@@ -124,6 +125,8 @@ class Model(Part):
 
     rate: ClassVar[Any] = None
     is_python: ClassVar[bool] = False
+    keeps_more: ClassVar[bool] = False  # than its states: then there are no checkpoints
+    failure: str = ""  # of its callbacks, in words
 
     def __init__(self, name: str | None = None, *, rate: Any = None, **values: Any):
         super().__init__(type(self).__name__.lower() if name is None else name)
@@ -164,6 +167,17 @@ class Model(Part):
             raise ModelError(f"{what}: it has outputs {list(self.of_kind(Output))}, and no method outputs")
 
     # What it is --------------------------------------------------------------------------------------------
+
+    def redeclare(self, **declared: Declared | None) -> None:
+        """Declarations of this object in place of its class's, before it is in a system; None: it has none.
+
+        Of ports and noise whose number, shape or unit its arguments tell. In methods `self.inside` has values by name.
+        """
+        for key, d in declared.items():
+            if d is not None:
+                d.name = key
+        found = {**self._declared, **declared}
+        self._declared = {key: d for key, d in found.items() if d is not None}
 
     @property
     def declared(self) -> Mapping[str, Declared]:
@@ -255,6 +269,9 @@ class Model(Part):
         system = self.root_system()
         if system is not None:
             system.structure_changed()
+
+    def restored(self) -> None:
+        """A checkpoint has been put back: a model that changes its world otherwise than by ports does so again."""
 
     def take_parameters(self, values: Mapping[str, Array]) -> None:
         """Parameters that its system has been given, flat."""

@@ -12,7 +12,7 @@ from kido.jit import Struct, floats, integer, integers, number, reference
 ) = range(24)  # fmt: skip
 
 # Programs besides those of ticks: ranges of blocks. Those of crossings follow.
-CONSTANTS, HELD, DERIVE, SIGNALS, CROSSINGS, COMMANDS, FIRST_CROSSING = range(7)
+CONSTANTS, HELD, DERIVE, SIGNALS, CROSSINGS, COMMANDS, STARTS, FIRST_CROSSING = range(8)
 
 # Values of every system.
 TIME = 0
@@ -22,11 +22,15 @@ DONE, TICKING, UNKNOWN_TICK, LOG_FULL, PAUSED, ASKS_PYTHON = range(6)
 NOT_FINITE, NOT_SOLVED, TOO_SMALL, TOO_MANY = -1, -2, -3, -4
 
 # What a callback of a model is asked for.
-OUTPUTS, DERIVATIVES, UPDATE = range(3)
+OUTPUTS, DERIVATIVES, UPDATE, CROSSING, EVENT, START = range(6)
 
 
 class MODEL(Struct):
-    """What callbacks of a compiled model are given; its arrays are parts of the system's values."""
+    """What callbacks of a compiled model are given; its arrays are parts of the system's values.
+
+    Besides those in place of methods there are `event`, called when a crossing was passed, and `start`, at the start of
+    each step of integration: they may change `state` itself.
+    """
 
     time = floats(1, unit="s")
     period = number("s", doc="of its ticks; 0: it is continuous")
@@ -35,6 +39,7 @@ class MODEL(Struct):
     state = floats("states")
     output = floats("outputs", doc="written by `outputs`")
     result = floats("states", doc="written by `derivatives` (dx/dt), or by `update` (new states)")
+    crossing = floats("crossings", doc="written by `crossings`")
 
 
 class CODE(Struct):

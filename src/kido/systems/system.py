@@ -21,7 +21,7 @@ from kido.systems.declarations import State
 from kido.systems.engine import Engine
 from kido.systems.inspection import Cost, Entry, as_dot, costs, draw, entries
 from kido.systems.linking import Linked
-from kido.systems.log import ROWS, Log, as_ports
+from kido.systems.log import Log, as_ports
 from kido.systems.model import Model, Port
 from kido.systems.world_ports import WorldPort
 from kido.systems.world_side import WorldSide
@@ -338,8 +338,15 @@ class System(Assembly):
 
     @in_turn
     def checkpoint(self) -> Checkpoint:
-        """All that its future depends on, besides models, connections and logs."""
+        """All that its future depends on, besides models, connections and logs.
+
+        Raises:
+            StateError: a model keeps more than its states, as FMUs do.
+        """
         engine = self.engine
+        for m in self.models:
+            if m.keeps_more:
+                raise StateError(f"{self._what}: checkpoint: model {m.path!r} keeps more than its states can tell")
         return taken(engine, self._seed, None if self._side is None else self._side.world.snapshot())
 
     @in_turn
@@ -369,6 +376,8 @@ class System(Assembly):
             m.take_parameters(values)
         for call in engine.linked.calls:
             call.parameters_changed()
+        for m in self.models:
+            m.restored()
 
     # Structure ---------------------------------------------------------------------------------------------
 
@@ -441,7 +450,7 @@ class System(Assembly):
             self._side.read()
 
     def _compiled(self, linked: Linked) -> Engine:
-        recordings = [(log.rate, log.slots(linked), ROWS) for log in self._logs]
+        recordings = [(log.rate, log.slots(linked), log.room) for log in self._logs]
         return Engine(linked, self._integrator, self._step, recordings)
 
     # Copies, of worlds with systems say, make what holds addresses anew.

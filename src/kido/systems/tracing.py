@@ -11,7 +11,7 @@ from kido.systems import expressions as own
 from kido.systems import schema as kinds
 from kido.systems.declarations import Crossing, Declared, Input, Noise, Output, Parameter, State
 from kido.systems.expressions import Equations, Quantity, in_words, nodes_of, quantities
-from kido.systems.model import METHODS, Model
+from kido.systems.model import CALLBACKS, METHODS, Model
 from kido.systems.operations import Operation
 
 # Operations of joints' tapes that are operations here too.
@@ -46,18 +46,18 @@ class Traced:
         self.results: dict[str, dict[str, list[int]]] = {}
         self.callbacks: dict[str, Any] = {}
         crossings = model.of_kind(Crossing)
-        for name in (*METHODS, *(f"at_{key}" for key in crossings)):
+        for name in (*CALLBACKS, *(f"at_{key}" for key in crossings)):
             method = model.method(name)
             if method is None:
                 continue
             if hasattr(method, "address"):
-                if name not in METHODS[:3]:
+                if name not in CALLBACKS:
                     raise ModelError(f"model {model.path!r}: {name}: expected a method, got a callback")
                 self.callbacks[name] = method
-            elif not model.is_python:
+            elif not model.is_python and name not in CALLBACKS[len(METHODS) :]:
                 self.results[name] = self._traced(name, method, inside, _expected(model, name))
         missing = [key for key in crossings if key not in self.results.get("crossings", {})]
-        if missing:
+        if missing and "crossings" not in self.callbacks:
             raise ModelError(f"model {model.path!r}: crossings: {missing[0]!r} is declared and not returned")
         outputs = model.of_kind(Output)
         if "outputs" in self.results:

@@ -69,18 +69,23 @@ class Unit:
         text: as it was written.
         factor: how much of the SI's own unit it is.
         powers: of m, kg, s, A, K, mol and cd.
+        offset: what is added, in the SI's own unit, as of degrees Celsius.
     """
 
     text: str
     factor: float
     powers: tuple[int, ...]
+    offset: float = 0.0
 
     def fits(self, other: Unit) -> bool:
         """Whether numbers of one are numbers of the other."""
-        return self.powers == other.powers and abs(self.factor - other.factor) <= _SAME * self.factor
+        same = self.powers == other.powers and self.offset == other.offset
+        return same and abs(self.factor - other.factor) <= _SAME * self.factor
 
     def difference(self, other: Unit) -> str:
         """In words, why it does not fit another."""
+        if self.offset != other.offset:
+            return f"0 {self.text} is not 0 {other.text}"
         if self.powers == other.powers:
             return f"1 {self.text} is {self.factor / other.factor:.6g} {other.text or '1'}"
         return f"{_in_base(self)} is not {_in_base(other)}"
@@ -95,14 +100,14 @@ def _in_base(unit: Unit) -> str:
 
 
 @lru_cache(maxsize=1024)
-def as_unit(text: str | None) -> Unit | None:
+def as_unit(text: str | Unit | None) -> Unit | None:
     """A unit from its text; None: any unit fits.
 
     Raises:
         ModelError: it is none that is known.
     """
-    if text is None:
-        return None
+    if text is None or isinstance(text, Unit):
+        return text
     if not isinstance(text, str):
         raise ModelError(f"unit: expected a text such as 'N m/A', got {text!r}")
     if not text.strip():
