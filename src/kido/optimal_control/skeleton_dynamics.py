@@ -287,7 +287,7 @@ def rollout(tree, data, states, controls, gains, steps, gaps, low, high, h, sele
             tau[i] = 0.0
             for j in range(m):
                 tau[i] += selection[i, j] * U[node, j]
-        forward_dynamics_of(t, d, X[node, :n], X[node, n:], tau, udot)
+        forward_dynamics_of(t, d, X[node, :n], X[node, n:], tau, work[:0], udot)
         for i in range(n):
             after = X[node, n + i] + h * udot[i]
             X[node + 1, n + i] = after - gaps[node, n + i]
