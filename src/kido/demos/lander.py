@@ -5,6 +5,8 @@ behind. Guidance, engines, what they burn, wind and sensors are models of `kido.
 engines lead to. Key N flies another landing, with entry, air, wind, engines and sensors as chance has them.
 """
 
+from typing import Any
+
 import numpy as np
 
 import kido
@@ -51,7 +53,10 @@ def make():
     chute = parachute()
     world.add_skeleton(chute)
     demo = Demo(world, duration=52.0, camera=((-22.0, -62.0, 5.0), (-1.5, -36.5, 5.0)))
-    sinking, run, start, last = np.zeros(3), None, None, 0.0
+    sinking: Any = np.zeros(3)
+    start: Any = None
+    run, last = None, 0.0
+    joint: Any = chute.joints[0]
 
     def begin(number=None):
         nonlocal run, start, sinking, last
@@ -73,7 +78,7 @@ def make():
             landing.descent.restore(start)
         last = world.time
         landing.lay_ground()
-        joint, frame = chute.joints[0], 1.0 / 60.0
+        frame = 1.0 / 60.0
         if phase() == 0:
             sinking = hub.linear_velocity()
             X = hub.world_transform.copy()
@@ -105,6 +110,7 @@ def make():
     def draw(viewer):
         from kido.viewer import CameraPose
 
+        viewer.view.set_visible("ground", False)  # the viewer's own plane: craters lie below it
         flames = [viewer.add_line(np.zeros((2, 3)), color=(1.0, 0.7, 0.2), thickness=8.0) for _ in ENGINES]
 
         def burn(_):
@@ -125,6 +131,11 @@ def make():
     demo.number("propellant left [kg]")(lambda: landing.tank.left.value)
     demo.number("leans by [deg]")(lambda: float(np.degrees(landing.result()["lean"])))
     demo.number("legs have given way by [cm]")(lambda: 100.0 * float(np.max(landing.lander.positions[6:])))
-    demo.number("from where it was planned [km]")(lambda: float(np.hypot(*(landing.result()[k] for k in "xy")) / 1e3))
+
+    @demo.number("from where it was planned [km]")
+    def away():
+        found = landing.result()
+        return float(np.hypot(found["x"], found["y"]) / 1e3)
+
     begin()
     return demo

@@ -153,10 +153,13 @@ class Engine:
         for rate in sorted(due):
             blocks.add(linked.noise.get(rate, ()))
         commits = [pair for rate in sorted(due) for pair in linked.commits.get(rate, ())]
-        before = linked.producer(set())
-        self._add(needed([of for _, of in commits], before), before)
+        before, after = linked.producer(set()), linked.producer(due)
+        updates = needed([of for _, of in commits], before)
+        if mask & kinds.FIRST_TICK:  # outputs that updates read, of initial states
+            read = {slot for op in updates for slot in op.reads}
+            self._add(needed([out for out in linked.at_ticks if out in read], after), after)
+        self._add(updates, before)
         blocks.add_copies(commits)
-        after = linked.producer(due)
         outputs = [out for out, (_, rate) in linked.at_ticks.items() if rate in due]
         self._add(needed(outputs, after), after)
         blocks.add([op for op in self._visible if linked.level_of(op.outs[0]) == HOLDING])
@@ -221,20 +224,24 @@ class Engine:
         s, value, address = self.system, self.value, self.system.address
         call, calls = getattr(call, "call", call), [c.run for c in self.linked.calls]
         s.budget = BUDGET
-        while True:
-            status = call(address)
-            if status >= kinds.ASKS_PYTHON:
-                calls[status - kinds.ASKS_PYTHON](value)
-            elif status == kinds.UNKNOWN_TICK:
-                self._add_tick(s.due)
-                self._write_code()
-            elif status == kinds.LOG_FULL:
-                flush()
-            elif status == kinds.PAUSED:
-                s.budget = BUDGET
-            else:
-                self.check(status)
-                return
+        try:
+            while True:
+                status = call(address)
+                if status >= kinds.ASKS_PYTHON:
+                    calls[status - kinds.ASKS_PYTHON](value)
+                elif status == kinds.UNKNOWN_TICK:
+                    self._add_tick(s.due)
+                    self._write_code()
+                elif status == kinds.LOG_FULL:
+                    flush()
+                elif status == kinds.PAUSED:
+                    s.budget = BUDGET
+                else:
+                    self.check(status)
+                    return
+        except BaseException:
+            self.undo_tick()
+            raise
 
     def next_python(self) -> int:
         """The next time [ns] at which Python is wanted: for one of its models, or for a recording that will be full."""
@@ -262,9 +269,18 @@ class Engine:
         return self.system.now / 1e9 + self.system.elapsed
 
     def check(self, status: int) -> None:
-        """Raise the error that a status stands for."""
-        if status >= 0:
-            return
+        """Raise the error that a status stands for; a tick that is under way is undone.
+
+        Raises:
+            StateError: as of `System.run`.
+        """
+        if status < 0:
+            try:
+                self._fail(status)
+            finally:
+                self.undo_tick()
+
+    def _fail(self, status: int) -> NoReturn:
         at = f"at t = {self.time:g} s"
         if status == kinds.NOT_FINITE:
             self._not_finite(at)
@@ -408,4 +424,4 @@ def _masks(linked: Linked) -> list[int]:
         waiting = [*waiting[1:], *new]
         found |= new
     masks = {sum(1 << k for k, p in enumerate(periods) if p and together % p == 0) for together in found}
-    return sorted(masks | ({(1 << len(periods)) - 1} if periods else set()))
+    return sorted(masks | ({(1 << len(periods)) - 1 | kinds.FIRST_TICK} if periods else set()))

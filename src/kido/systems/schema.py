@@ -14,6 +14,8 @@ from kido.jit import Struct, floats, integer, integers, number, reference
 # Programs besides those of ticks: ranges of blocks. Those of crossings follow.
 CONSTANTS, HELD, DERIVE, SIGNALS, CROSSINGS, COMMANDS, STARTS, FIRST_CROSSING = range(8)
 
+FIRST_TICK = 1 << 62  # besides the rates that are due, as bits: before it, what holds its value between ticks had none
+
 # Values of every system.
 TIME = 0
 

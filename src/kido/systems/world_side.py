@@ -38,8 +38,10 @@ class SkeletonLink(Controller):
         """Forces that it gives (skeleton's dofs,)."""
         return np.zeros(self.skeleton.num_dofs) if self.struct is None else self.struct.force.copy()
 
-    def compile(self, time: float) -> tuple[Any, Struct]:
-        """The system's part of a world's step."""
+    def compile(self, time: float) -> tuple[Any, Struct] | None:
+        """The system's part of a world's step; none before the system is made, which `prepare` does."""
+        if not self._side.system.is_made:
+            return None
         self._side.make_structs(self._side.system.engine)
         assert self.struct is not None
         return world_machine.act_in_world, self.struct
@@ -57,6 +59,11 @@ class SkeletonLink(Controller):
     def prepare(self, time: float) -> None:
         """What is due, unless `System.run` does it."""
         self._side.catch_up()
+
+    def reset(self) -> None:
+        """The system begins anew with its world."""
+        if self is self._side.links[0]:
+            self._side.system.reset()
 
     def steps_ahead(self, period: int) -> int:
         """Until Python is wanted again."""
@@ -128,6 +135,12 @@ class WorldSide:
         if not found and self.world.skeletons:
             found[self.world.skeletons[0]] = []
         return found
+
+    def expect(self) -> None:
+        """Have the world's next step make the system, unless `System.run` does before."""
+        for skeleton in [] if self.links else list(self.ports())[:1]:
+            self.links.append(SkeletonLink(skeleton, self))
+            self.world.add_controller(self.links[0])
 
     def attach(self, engine: Engine) -> None:
         """Have the world's steps run an engine.
