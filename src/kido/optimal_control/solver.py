@@ -25,7 +25,8 @@ class ShootingSolver(Solver):
     All nodes are evaluated together, in lanes; the recursion is compiled. Gaps of the dynamics may be open at the start
     and are closed by steps of full length. Bounds of controls hold in each step (Tassa, Mansard, Todorov 2014); those
     of states, and constraints, enter by an augmented Lagrangian (Nocedal and Wright, section 17.4). Steps are judged by
-    cost + v |gaps|_1 with v above the costates; what a full step does not improve is rolled out as `DdpSolver` does.
+    cost + v |gaps|_1 with v above the costates; once that refuses a step, it and all later ones are rolled out as
+    those of `DdpSolver`.
 
     Attributes:
         damping: added to the second derivative by controls once a step fails, relative to its largest element; it grows
@@ -88,6 +89,7 @@ class _Run:
 
     def __init__(self, solver: ShootingSolver, problem: ControlProblem, start: Array) -> None:
         self.solver, self.problem, self.dynamics = solver, problem, problem.dynamics
+        self.rolled = solver.rolls_out
         self.X, self.U = (np.ascontiguousarray(part) for part in problem.split(start))
         N, n, m = problem.steps, problem.dynamics.num_states, problem.dynamics.num_controls
         (self.x_low, self.low), (self.x_high, self.high) = problem.split(problem.lower), problem.split(problem.upper)
@@ -274,19 +276,18 @@ class _Run:
         rounding = 1e-13 * (abs(total) + self.penalty * open_gaps)
         if promised > rounding:
             return None
-        rolled = self.solver.rolls_out
         a = 1.0
         while a >= _SHORTEST:
-            X, U = self.trial(a, gaps, rolled)
+            X, U = self.trial(a, gaps, self.rolled)
             value, left = self.value(X, U) if np.isfinite(X).all() else (np.inf, gaps)
             merit = value - total + self.penalty * (float(np.abs(left).sum()) - open_gaps)
             if merit <= 1e-4 * a * promised + rounding:
                 if a > 0.5:
                     self.damping = self.damping / 10.0 if self.damping > 1e-12 else 0.0
                 return (X, U), value, left
-            if rolled:
+            if self.rolled:
                 a *= 0.5
-            rolled = True
+            self.rolled = True
         return None
 
     def price(self) -> float:
