@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,11 +18,13 @@ from kido.joints import JointKind
 from kido.manipulation.scene import CollisionScene, rigid_group
 from kido.math.lie import exp_pose, log_pose
 from kido.math.transform import as_flag, as_numbers, as_transform, as_unit_vector, inverse_transform
-from kido.skeleton import BodyNode, Inertia, Joint, Skeleton, WeldJoint
+from kido.skeleton import Attachment, BodyNode, Inertia, Joint, Skeleton, WeldJoint
 from kido.skeleton.naming import free_name
 from kido.skeleton.nodes.node import FrameNode
 
 Array = NDArray[np.float64]
+
+_OWN = "own bodies, not tested"
 
 
 class Grasp(FixedAttributes):
@@ -118,8 +121,9 @@ class Grasps(FixedAttributes):
     on as it moves, in the skeleton that it came from, with the joint and the names that it had.
 
     Taking hold gives the pairs of the held body, with what is welded to it, and the hand's bodies the reason
-    "grasp: NAME"; letting go takes that reason off, and no other: the world's filter is then what it was. A call that
-    fails changes nothing.
+    "grasp: NAME"; letting go takes that reason off, and no other: the world's filter is then what it was. A robot
+    that is not tested against itself is tested against what hangs on it all the same: meanwhile its `self_collision` is
+    on, and its own pairs have the reason "own bodies, not tested". A call that fails changes nothing.
 
     Args:
         scene: of the world.
@@ -130,6 +134,7 @@ class Grasps(FixedAttributes):
             raise ModelError(f"grasps: expected a CollisionScene, got {scene!r}")
         self._scene = scene
         self._held: dict[str, Grasp] = {}
+        self._opened: list[Skeleton] = []  # robots that are tested against themselves only for what they hold
 
     @property
     def scene(self) -> CollisionScene:
@@ -175,7 +180,8 @@ class Grasps(FixedAttributes):
             body: of an object, or a node on one, such as its handle.
             hand: that holds it.
             name: of the grasp; "HAND: BODY" by default, with a number where it is taken.
-            touching: bodies that may touch the held one; by default the hand with all that is welded to it or below it.
+            touching: bodies that may touch the held one; by default those with shapes of the hand, with all that is
+                welded to it or below it.
             supports: bodies that it rests on, and may touch until `update_supports` finds that it has left them.
             covariance: of its pose in the hand, (6, 6).
             free_axis: unit vector in the axes of the body, or of the handle, about which it may turn in the hand,
@@ -212,17 +218,18 @@ class Grasps(FixedAttributes):
             loops = bool(as_loop)
         grasp = Grasp(name, hand, body)
         grasp._covariance = checked_covariance(covariance, what)
-        allowed = [*rigid_group(hand), *_tree(hand)] if touching is None else list(touching)
+        allowed = self._near(hand) if touching is None else list(touching)
         grasp._touching = tuple(dict.fromkeys(b for b in allowed if b not in tree))
         grasp._object, grasp._supports = tuple(tree), list(supports)
         for thing in (*grasp._touching, *grasp._supports):
             if not isinstance(thing, BodyNode) or thing.skeleton is None or thing.skeleton.host is not world:
                 raise ModelError(f"{what}: touching, supports: expected bodies of world {world.name!r}, got {thing!r}")
-        cluster = [b for b in tree if b in rigid_group(body)]
+        cluster = [b for b in tree if b in rigid_group(body) and _is_solid(b)]
         if loops:
             self._close(grasp, np.array(held.world_transform), free_axis, what)
         else:
-            self._hang(grasp)
+            found = self._hang(grasp)
+            grasp._energy_lost, grasp._impulse = found.energy_lost, np.array(found.impulse)
         for own in cluster:
             for other in grasp._touching:
                 self._scene.filter.add(own, other, f"grasp: {name}")
@@ -231,19 +238,43 @@ class Grasps(FixedAttributes):
         self._held[name] = grasp
         return grasp
 
-    @staticmethod
-    def _hang(grasp: Grasp) -> None:
+    def _near(self, hand: BodyNode) -> list[BodyNode]:
+        """Bodies with shapes that are welded to a hand, or below these, but for what is held."""
+        held = {b for grasp in self._held.values() for b in grasp._object}
+        near = {b for own in rigid_group(hand) for b in _tree(own) if _is_solid(b) and b not in held}
+        return sorted(near, key=lambda b: b.index)
+
+    def _open(self, robot: Skeleton) -> None:
+        """What hangs on a robot is tested against it, also where its own bodies are not against each other."""
+        if not robot.self_collision:
+            for a, b in itertools.combinations(filter(_is_solid, robot.bodies), 2):
+                if b not in rigid_group(a):
+                    self._scene.filter.add(a, b, _OWN)
+            robot.self_collision = True
+            self._opened.append(robot)
+
+    def _shut(self, robot: Skeleton) -> None:
+        """As it was, once nothing hangs on it."""
+        if robot in self._opened and all(g._home is None or g.hand.skeleton is not robot for g in self._held.values()):
+            self._scene.take_off(robot, _OWN)
+            robot.self_collision = False
+            self._opened.remove(robot)
+
+    def _hang(self, grasp: Grasp) -> Attachment:
         body, home = grasp.body, _Home(grasp.body)
-        if home.root is not body:
-            home.skeleton.reroot(body)
-            home.joint = body.parent_joint
+        self._open(grasp.hand.skeleton)
         try:
-            found = body.attach(grasp.hand, WeldJoint)
-        except BaseException:
             if home.root is not body:
+                home.skeleton.reroot(body)
+                home.joint = body.parent_joint
+            found: Attachment = body.attach(grasp.hand, WeldJoint)
+        except BaseException:
+            if home.root.parent is not None:
                 home.skeleton.reroot(home.root)
+            self._shut(grasp.hand.skeleton)
             raise
-        grasp._home, grasp._energy_lost, grasp._impulse = home, found.energy_lost, np.array(found.impulse)
+        grasp._home = home
+        return found
 
     def _close(self, grasp: Grasp, X: Array, free_axis: ArrayLike | None, what: str) -> None:
         """Close a loop at a pose in the world."""
@@ -287,9 +318,10 @@ class Grasps(FixedAttributes):
                 self._scene.world.remove_constraint(others[0]._constraint)
                 others[0]._constraint = None
                 self._hang(others[0])
+            self._shut(grasp.hand.skeleton)
 
     def _forget(self, grasp: Grasp) -> None:
-        cluster = [b for b in grasp._object if b in rigid_group(grasp.body)]
+        cluster = [b for b in grasp._object if b in rigid_group(grasp.body)]  # whatever shapes it has by now
         for own in cluster:
             for others, reason in ((grasp._touching, "grasp"), (grasp._supports, "support")):
                 for other in others:
@@ -411,6 +443,10 @@ def _root(body: BodyNode) -> BodyNode:
     while body.parent is not None:
         body = body.parent
     return body
+
+
+def _is_solid(body: BodyNode) -> bool:
+    return any(shape.collision for shape in body.shapes)
 
 
 def _tree(body: BodyNode) -> list[BodyNode]:

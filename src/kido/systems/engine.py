@@ -271,6 +271,11 @@ class Engine:
         if status == kinds.NOT_SOLVED:
             ports = [c.target.path for c in self.linked.connections if c.solve]
             raise StateError(f"{at} Newton's method does not solve the algebraic loop through {', '.join(ports)}")
+        if status == kinds.NO_MASS:
+            massive = [m for m in self.linked.models if m.is_boundary and "mass" in m.declared]
+            masses = {m.path: self.value[self.linked.slots[m.path, "mass"][0]] for m in massive}
+            path = next(path for path, mass in masses.items() if not mass > 0.0)
+            raise StateError(f"{at} {path}.mass is {masses[path]:g}; expected a mass above 0")
         if status == kinds.TOO_SMALL:
             raise StateError(f"{at} the tolerances ask for steps below rounding; {self._fastest()}")
         raise StateError(f"{at} the integrator's max_steps are used up between two ticks; {self._fastest()}")

@@ -19,7 +19,7 @@ TIME = 0
 
 # What `advance` returns; from ASKS_PYTHON on, the number of the call that Python is to do besides.
 DONE, TICKING, UNKNOWN_TICK, LOG_FULL, PAUSED, ASKS_PYTHON = range(6)
-NOT_FINITE, NOT_SOLVED, TOO_SMALL, TOO_MANY = -1, -2, -3, -4
+NOT_FINITE, NOT_SOLVED, TOO_SMALL, TOO_MANY, NO_MASS = -1, -2, -3, -4, -5
 
 # What a callback of a model is asked for.
 OUTPUTS, DERIVATIVES, UPDATE, CROSSING, EVENT, START = range(6)

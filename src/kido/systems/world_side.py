@@ -16,7 +16,7 @@ from kido.systems import world_machine
 from kido.systems.clock import SECOND, Rate
 from kido.systems.engine import Engine
 from kido.systems.world_machine import LINK
-from kido.systems.world_ports import BodyPort, JointPort, WorldPort
+from kido.systems.world_ports import BodyPort, JointPort, MassPort, WorldPort
 from kido.tree.schema import data_for
 
 if TYPE_CHECKING:
@@ -206,10 +206,11 @@ def _struct(engine: Engine, skeleton: Skeleton, ports: list[WorldPort], step: in
     plant, tree = skeleton.current_state.compiled(), skeleton.current_state.tree
     joints = [p for p in ports if isinstance(p, JointPort)]
     bodies = [p for p in ports if isinstance(p, BodyPort)]
+    masses = [p for p in ports if isinstance(p, MassPort)]
     data = data_for(tree, q=plant.q, u=plant.u)
     made = LINK(
         system=engine.system, tree=tree, data=data, step=step, links=0, joints=len(joints), bodies=len(bodies),
-        dofs=skeleton.num_dofs,
+        masses=len(masses), dofs=skeleton.num_dofs,
     )  # fmt: skip
     slots = engine.linked.slots
     for k, p in enumerate(joints):
@@ -220,4 +221,7 @@ def _struct(engine: Engine, skeleton: Skeleton, ports: list[WorldPort], step: in
         made.body[k], made.place[k] = tree.member_link[p.body.index], p.place()
         made.pose_slot[k], made.twist_slot[k] = slots[p.path, "position"][0], slots[p.path, "velocity"][0]
         made.wrench_slot[k] = [*slots[p.path, "force"], *slots[p.path, "torque"]]
+    for k, p in enumerate(masses):
+        made.mass_slot[k] = slots[p.path, "mass"][0]
+        made.massive[k], made.others[k], made.each[k] = p.inertias()
     return made
