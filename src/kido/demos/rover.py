@@ -56,16 +56,13 @@ def ground():
     return body
 
 
-def make():
-    made = kido.models.rover()
-    rover, world = made.skeleton, made.world(time_step=2e-3)
-    floor, chassis = ground(), rover.body("chassis")
-    world.add_skeleton(floor.skeleton)
-    system = System(world=world)
+def guided(system, made, goals=GOALS):
+    """What the rover carries: its drives, what knows where it is, and what leads it to way points, as many as GOALS."""
+    rover, chassis = made.skeleton, made.skeleton.body("chassis")
     body = system.add(BodyPort(chassis, name="body"))
     imu = system.add(IMU(rate=100, gyro_noise=1e-4, gyro_bias=(0.0, 0.0, 2e-4), accelerometer_noise=1e-3))
     reckoning = system.add(DeadReckoning("reckoning", radius=RADIUS, position=chassis.world_transform[:3, 3]))
-    pursuit, helm = system.add(PurePursuit(sharpest=SHARPEST)), system.add(Helm())
+    pursuit, helm = system.add(PurePursuit(sharpest=SHARPEST)), system.add(Helm(goals=goals))
     drives = []
     for name in WHEELS:
         axle, post = rover.joint(f"drive_{name}"), None if "middle" in name else rover.joint(f"steer_{name}")
@@ -80,6 +77,16 @@ def make():
         ("middle_left.encoder.velocity", reckoning.left), ("middle_right.encoder.velocity", reckoning.right),
     ):  # fmt: skip
         system.connect(source, target)
+    return helm, pursuit, reckoning, drives
+
+
+def make():
+    made = kido.models.rover()
+    rover, world = made.skeleton, made.world(time_step=2e-3)
+    floor, chassis = ground(), rover.body("chassis")
+    world.add_skeleton(floor.skeleton)
+    system = System(world=world)
+    helm, pursuit, reckoning, drives = guided(system, made)
     system.run(0.0)  # from now on steps of the world run it
     demo = Demo(world, duration=40.0, camera=((-3.0, -4.5, 2.6), (1.2, 0.6, 0.2)))
     paths, speed, last = ([], []), 0.3, 0.0

@@ -6,7 +6,7 @@ from kido.devices.motors import BrushlessMotor, DCMotor, Winding
 from kido.devices.navigation import GPS, IMU, Altimeter, StarTracker, SunSensor
 from kido.devices.power import Battery
 from kido.devices.sensors import Encoder, ForceSensor, Potentiometer, Sensor, Tachometer, TorqueSensor
-from kido.devices.soil import SoilWheel
+from kido.devices.soil import SoilContact, SoilWheel, WheelOnSoil
 from kido.devices.spacecraft import ControlMomentGyro, ReactionWheel, Thruster
 from kido.devices.steering import Ackermann, DeadReckoning, EnergyMeter, PurePursuit, WheelDrive
 
@@ -33,6 +33,7 @@ __all__ = [
     "ReactionWheel",
     "Sensor",
     "Servo",
+    "SoilContact",
     "SoilWheel",
     "StarTracker",
     "SunSensor",
@@ -40,5 +41,6 @@ __all__ = [
     "Thruster",
     "TorqueSensor",
     "WheelDrive",
+    "WheelOnSoil",
     "Winding",
 ]
