@@ -11,7 +11,7 @@ import numpy as np
 
 import kido
 from kido.demos.demo import Demo
-from kido.demos.rover import WHEELS, guided
+from kido.demos.driving import WHEELS, guided
 from kido.devices import WheelOnSoil
 from kido.models.mechanisms import at
 from kido.models.vehicles import RADIUS, WIDTH

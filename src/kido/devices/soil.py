@@ -96,7 +96,8 @@ class SoilContact(Model):
 
     with N = load max(1 - d v_n, 0) and drawbar pull P alike, and the torque of the soil about the axle. Slip builds up
     over the length T that the soil is sheared, so that a wheel at rest is held; where it is steady it is that of
-    `SoilWheel`, which is given a speed and a spin of that slip.
+    `SoilWheel`, which is given a speed and a spin of that slip. At rest the resistance of the soil may turn with each
+    step, as friction does: a wheel on a slope creeps by tenths of a millimetre a second.
 
     Source: of the slip H. Pacejka, Tire and Vehicle Dynamics (2012), section 7.2; of the damping K. Hunt, F. Crossley
     (1975).
