@@ -78,6 +78,7 @@ def closed_graph(
     loop_kinds: tuple[str, ...] = LOOPS,
     redundant: bool = False,
     passive: bool = True,
+    rotors: bool = False,
     **options,
 ) -> ClosedGraph:
     """A random closed graph.
@@ -90,6 +91,7 @@ def closed_graph(
         loop_kinds: constraints.
         redundant: every third constraint comes twice.
         passive: with joint springs and dampers, and external forces on some bodies.
+        rotors: with rotor inertia of half of the coordinates.
         **options: of `trees.build`.
     """
     skeleton = random_skeleton(seed, bodies, kinds, **options)
@@ -104,6 +106,9 @@ def closed_graph(
         for body in skeleton.bodies:
             if rng.random() < 0.2:
                 body.add_external_force(rng.normal(size=3), rng.uniform(-0.3, 0.3, 3), bool(rng.random() < 0.5))
+    if rotors:
+        for dof, value in zip(skeleton.dofs, rng.uniform(-3.0, 3.0, skeleton.num_dofs), strict=True):
+            dof.armature = max(value, 0.0)
     constraints: list[kido.Constraint] = []
     left = max(1, skeleton.num_dofs // 10)
     rank = 0

@@ -52,7 +52,8 @@ def errors(s: kido.Skeleton, seed: int = 0) -> dict[str, float]:
     out["Mdot: differences"] = _error(
         C + C.T, along(partial(kido.quantities.mass_matrix, s), u), max(scale, np.abs(C).max(initial=0.0))
     )
-    out["regressor"] = _error(s.inverse_dynamics_regressor() @ s.inertial_parameters(), T, load)
+    armature = np.array([dof.armature for dof in s.dofs])
+    out["regressor"] = _error(s.inverse_dynamics_regressor() @ s.inertial_parameters() + armature * a, T, load)
     Minv, L, (F, D) = s.inverse_mass_matrix, s.cholesky_factor, s.mass_matrix_factors
     condition = np.linalg.cond(M) if n else 1.0
     out["M Minv"] = _error(M @ Minv, np.eye(n)) / condition

@@ -17,10 +17,12 @@ import kido
 
 DOCS = Path(__file__).parents[1] / "docs"
 REFERENCE = sorted((DOCS / "reference").glob("*.md"))
-PACKAGES = ("kido", "kido.batch", "kido.control", "kido.demos", "kido.devices", "kido.dynamics", "kido.environment",
-            "kido.ik", "kido.ik.analytical", "kido.ik.motion", "kido.integrators", "kido.layouts", "kido.math",
-            "kido.models", "kido.operators", "kido.optimization", "kido.recording", "kido.rendering",
-            "kido.simulation", "kido.systems", "kido.viewer")  # fmt: skip
+PACKAGES = (
+    "kido", "kido.batch", "kido.control", "kido.demos", "kido.devices", "kido.dynamics", "kido.environment",
+    "kido.identification", "kido.ik", "kido.ik.analytical", "kido.ik.motion", "kido.integrators", "kido.layouts",
+    "kido.manipulation", "kido.math", "kido.models", "kido.operators", "kido.optimization", "kido.planning",
+    "kido.recording", "kido.rendering", "kido.simulation", "kido.systems", "kido.viewer",
+)  # fmt: skip
 _EQUATIONS = re.compile(r"\.(outputs|derivatives|update|crossings|at_\w+)$")
 DIRECTIVE = re.compile(r"^\.\. (auto\w+|members):: (\S+)\n((?:   .*\n|\n(?=   ))*)", re.MULTILINE)
 

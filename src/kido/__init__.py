@@ -43,9 +43,9 @@ _HOMES = {
 _OPEN_HOMES = ("kido.shapes", "kido.skeleton.joints.types", "kido.constraints")
 _NOT_PUBLIC = {"Hull", "JOINT_TYPES", "PRIMITIVES", "Primitive", "convex_hull"}
 _PACKAGES = (
-    "batch", "collision", "control", "demos", "devices", "dynamics", "environment", "ik", "integrators", "io",
-    "layouts", "math", "models", "motions", "operators", "optimization", "quantities", "recording", "rendering",
-    "simulation", "solvers", "systems", "viewer",
+    "batch", "collision", "control", "demos", "devices", "dynamics", "environment", "identification", "ik",
+    "integrators", "io", "layouts", "manipulation", "math", "models", "motions", "operators", "optimization",
+    "planning", "quantities", "recording", "rendering", "simulation", "solvers", "systems", "viewer",
 )  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

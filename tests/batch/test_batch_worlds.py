@@ -40,6 +40,7 @@ def properties_of(robot: kido.Skeleton, number: int) -> dict:
         "mass": masses * rng.uniform(0.8, 1.2, (number, robot.num_bodies)),
         "friction": rng.uniform(0.3, 1.0, (number, robot.num_bodies)),
         "damping": dampings * rng.uniform(0.5, 1.5, (number, robot.num_dofs)),
+        "armature": np.where(np.arange(robot.num_dofs) < 6, 0.0, rng.uniform(0.0, 0.1, (number, robot.num_dofs))),
         "gravity": [0.0, 0.0, -G] + rng.normal(0.0, 0.3, (number, 3)),
     }
 
@@ -53,8 +54,9 @@ def apply_by_hand(world: kido.World, properties: dict, k: int) -> None:
             body.inertia = kido.Inertia(mass, own.com, own.moment * (mass / own.mass))
         if any(node.collision for node in body.shapes):
             body.friction = friction
-    for dof, damping in zip(robot.dofs, properties["damping"][k], strict=True):
-        dof.damping = damping
+    rows = zip(robot.dofs, properties["damping"][k], properties["armature"][k], strict=True)
+    for dof, damping, armature in rows:
+        dof.damping, dof.armature = damping, armature
 
 
 @pytest.mark.parametrize("lanes", [False, True])

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from device_bench import on_bench
+from device_bench import give, on_bench
 
 import kido
-from kido.devices import GPS, IMU, Altimeter, Encoder, Potentiometer, Sensor, StarTracker, SunSensor, Tachometer
-from kido.systems import BodyPort, System
+from kido.devices import (
+    GPS,
+    IMU,
+    Altimeter,
+    Encoder,
+    ForceTorqueSensor,
+    Potentiometer,
+    Sensor,
+    StarTracker,
+    SunSensor,
+    Tachometer,
+)  # fmt: skip
+from kido.systems import BodyPort, JointPort, System
 
 
 def readings(system: System, port, number: int, period: float) -> np.ndarray:
@@ -144,3 +155,73 @@ def test_altimeter_beyond_its_range() -> None:
         on_bench(sensor, position=np.array([3.0, 4.0, height + 2.0]), ground=2.0).run(0.1)
         assert sensor.valid.value == valid
         assert sensor.height.value == pytest.approx(12.34 if valid else 0.0, abs=1e-12)
+
+
+def spun() -> tuple[System, kido.Skeleton, ForceTorqueSensor]:
+    """A tool of 2 kg behind a weld at 1 m from a vertical axis, its centre of mass 0.1 m further."""
+    world = kido.World(time_step=1e-3)
+    arm = kido.Skeleton("arm")
+    rod = arm.add_body("rod", kido.RevoluteJoint("axle", (0, 0, 1)), None, kido.Inertia.from_diagonal(1.0, (0.1,) * 3))
+    arm.add_body("tool", kido.WeldJoint("wrist", transform_from_parent=[1.0, 0, 0]), rod,
+                 kido.Inertia(2.0, (0.1, 0, 0), 0.01 * np.eye(3)))  # fmt: skip
+    world.add_skeleton(arm)
+    system = System(world=world)
+    return system, arm, system.add(ForceTorqueSensor(arm.joint("wrist")))
+
+
+def test_a_wrist_carries_weight_and_keeps_it_on_its_circle() -> None:
+    """-m w^2 r inwards, m g up, and m g 0.1 m about y; with a torque M on the axle m r M / I across."""
+    system, arm, wrist = spun()
+    arm.velocities = [3.0]
+    system.run(0.01)
+    np.testing.assert_allclose(wrist.force.value, [-2.0 * 9.0 * 1.1, 0.0, 2.0 * 9.81], atol=1e-9)
+    np.testing.assert_allclose(wrist.torque.value, [0.0, -2.0 * 9.81 * 0.1, 0.0], atol=1e-9)
+    axle = system.add(JointPort(arm.dofs[0], "axle"))
+    give(system, axle.force, 0.7)
+    system.run(0.001)
+    inertia = 0.1 + 0.01 + 2.0 * 1.1**2
+    assert wrist.force.value[1] == pytest.approx(2.0 * 1.1 * 0.7 / inertia, rel=1e-9)
+    assert wrist.torque.value[2] == pytest.approx((0.01 + 2.0 * 1.1 * 0.1) * 0.7 / inertia, rel=1e-9)
+
+
+def test_a_scale_weighs_what_lies_on_it() -> None:
+    """A plate of 1 kg on a weld, and a box of 3 kg that came to rest 0.05 m off its middle."""
+    world = kido.World(time_step=1e-3)
+    scale = kido.Skeleton("scale")
+    plate = scale.add_body("plate", kido.WeldJoint("load_cell"), None, kido.Inertia(1.0))
+    plate.add_shape(kido.Box((1.0, 1.0, 0.1)))
+    box = kido.Skeleton("box")
+    body = box.add_body("box", kido.FreeJoint(), None, kido.Inertia.from_diagonal(3.0, (0.02, 0.02, 0.02)))
+    body.add_shape(kido.Box((0.2, 0.2, 0.2)))
+    box.positions = [0, 0, 0, 0.05, 0, 0.15]
+    for skeleton in (scale, box):
+        world.add_skeleton(skeleton)
+    system = System(world=world)
+    cell = system.add(ForceTorqueSensor(scale.joint("load_cell")))
+    system.run(0.5)
+    np.testing.assert_allclose(cell.force.value, [0, 0, 4.0 * 9.81], atol=1e-5)
+    np.testing.assert_allclose(cell.torque.value, [0, -3.0 * 9.81 * 0.05, 0], atol=1e-5)
+
+
+def test_forces_of_other_models_are_carried_too() -> None:
+    """A steady pull of 5 N on the tool, given to its body and to the sensor; noise and walks as of other sensors."""
+    system, arm, wrist = spun()
+    arm.dofs[0].damping = 1e9
+    port = system.add(BodyPort(arm.body("tool"), name="tool"))
+    pull = give(system, port.force, np.array([0.0, 0.0, -5.0]))
+    system.connect(pull.y, wrist.given_force)
+    system.run(0.01)
+    np.testing.assert_allclose(wrist.force.value, [0, 0, 2.0 * 9.81 + 5.0], atol=1e-6)
+    wrist.set_parameters(force_noise=0.01, torque_walk=0.1)
+    found, walks = [], []
+    for _ in range(2000):
+        system.run(1e-3)
+        found.append(wrist.force.value)
+        walks.append(wrist.torque_bias.value)
+    np.testing.assert_allclose(np.std(found, axis=0), 0.01 / np.sqrt(1e-3), rtol=0.06)
+    np.testing.assert_allclose(np.diff(walks, axis=0).std(axis=0), 0.1 * np.sqrt(1e-3), rtol=0.06)
+
+
+def test_a_sensor_of_no_joint_is_refused() -> None:
+    with pytest.raises(kido.ModelError, match="model 'forcetorquesensor': expected a joint of a skeleton, got 'wrist'"):
+        ForceTorqueSensor("wrist")

@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 from test_devices_vehicles import wong
 
 import kido
-from kido.devices import SoilContact, WheelOnSoil
+from kido.devices import WheelContact, WheelOnSoil
 from kido.systems import System
 
 WEIGHT, RADIUS = 100.0, 0.15
@@ -66,7 +66,7 @@ def test_a_locked_wheel_stands_on_a_slope() -> None:
 def test_a_wheel_that_slides_aside_is_braked_by_the_soils_friction() -> None:
     """Pushed along its axle it meets tan(phi) times its load."""
     signals = {"position": (0.0, 0.0, RADIUS - 0.02), "velocity": (0.0, 5.0, 0.0), "rotation": np.eye(3)}
-    contact = SoilContact()
+    contact = WheelContact()
     signals |= {"angular_velocity": np.zeros(3), "load": 80.0, "drawbar_pull": 0.0, "resistance": 0.0}
     on_bench(contact, **signals).run(0.0)
     aside = -80.0 * np.tan(np.radians(28.0)) * 5.0 / 5.02

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy
 from device_bench import give, on_bench
 from scipy.integrate import quad
 from scipy.spatial.transform import Rotation
@@ -232,6 +233,32 @@ def test_a_motor_with_gear_turns_a_joint() -> None:
     system.connect(gear.motor_speed, motor.speed)
     system.run(20.0)
     assert arm.positions[0] == pytest.approx(np.arcsin(4.0 / 2.0 * 0.05 * 40.0 / (2.0 * 9.81 * 0.4)), abs=1e-9)
+
+
+def test_a_rotor_is_felt_through_the_gear_squared() -> None:
+    """L i' = V - R i - K N w, (J + N^2 J_r) w' = N K i, by the exponential of the matrix; steps of 50 us hold i."""
+    world = kido.World(time_step=5e-5, gravity=(0, 0, 0))
+    arm = kido.Skeleton("arm")
+    arm.add_body("rod", kido.RevoluteJoint("hinge", (0, 1, 0)), None, kido.Inertia.from_diagonal(2.0, (0.1, 0.3, 0.1)))
+    world.add_skeleton(arm)
+    system = System(world=world)
+    joint = system.add(JointPort(arm.dofs[0], "joint"))
+    motor = system.add(DCMotor(constant=0.05, resistance=2.0, inductance=5e-3, rotor_inertia=2e-4))
+    gear = system.add(Gear(ratio=40.0))
+    arm.dofs[0].armature = gear.armature(motor)
+    assert arm.mass_matrix[0, 0] == pytest.approx(0.3 + 0.32, rel=1e-12)
+    motor.temperature_coefficient = 0.0
+    give(system, motor.port("voltage"), 4.0)
+    system.connect(motor.torque, gear.motor_torque)
+    system.connect(gear.joint_torque, joint.force)
+    system.connect(joint.velocity, gear.joint_speed)
+    system.connect(gear.motor_speed, motor.speed)
+    system.run(0.25)
+    back = 0.05 * 40.0
+    A = np.array([[-2.0 / 5e-3, -back / 5e-3, 4.0 / 5e-3], [back / 0.62, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    expected = scipy.linalg.expm(0.25 * A)[:2, 2]
+    assert arm.velocities[0] == pytest.approx(expected[1], rel=1e-3)
+    assert motor.current.value == pytest.approx(expected[0], rel=5e-3)
 
 
 @pytest.mark.parametrize("curvature", [-1.3, 0.0, 0.8])

@@ -12,8 +12,8 @@ import linkages
 from closed_graphs import ClosedGraph, closed_graph, dense_accelerations
 from trees import relative_error, spring_forces
 
-# Seed, bodies, loops, with redundant ones. Condition numbers of M are up to 1e8: 1e-9 of the accelerations is little.
-CASES = [(k, bodies, loops, k % 2 == 0) for k, (bodies, loops) in enumerate(
+# Seed, bodies, loops, with redundant ones, with rotors. M has condition numbers up to 1e8: 1e-9 is little.
+CASES = [(k, bodies, loops, k % 2 == 0, rotors) for rotors in (False, True) for k, (bodies, loops) in enumerate(
     [(2, 1), (4, 2), (6, 3), (9, 3), (12, 5), (20, 6), (30, 8), (50, 10), (50, 14)]
 )]  # fmt: skip
 SOLVERS = ("TA", "FA", "CE", "CE+TA")
@@ -21,9 +21,9 @@ TOLERANCE = 1e-9
 
 
 @cache
-def graph_of(case: tuple[int, int, int, bool]) -> ClosedGraph:
-    seed, bodies, loops, redundant = case
-    return closed_graph(seed, bodies, loops, redundant=redundant)
+def graph_of(case: tuple[int, int, int, bool, bool]) -> ClosedGraph:
+    seed, bodies, loops, redundant, rotors = case
+    return closed_graph(seed, bodies, loops, redundant=redundant, rotors=rotors)
 
 
 def dense(graph: ClosedGraph, rates=None) -> tuple[np.ndarray, np.ndarray]:

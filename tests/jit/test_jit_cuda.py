@@ -47,6 +47,8 @@ def ptx_of(name: str, capability: tuple[int, int] = (9, 0)) -> str:
         pytest.param("jacobian", marks=pytest.mark.slow),
         pytest.param("forward_dynamics_derivatives", marks=pytest.mark.slow),
         pytest.param("mass_matrix", marks=pytest.mark.slow),
+        pytest.param("hybrid_dynamics", marks=pytest.mark.slow),
+        pytest.param("inverse_mass_matrix", marks=pytest.mark.slow),
         pytest.param("simulate", marks=pytest.mark.slow),
     ],
 )

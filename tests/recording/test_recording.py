@@ -169,6 +169,48 @@ def test_applied_forces_are_recorded(tmp_path):
     np.testing.assert_allclose(applied.wrenches, [[*torque, 1, 2, 3]], atol=1e-12)
 
 
+def test_pushes_are_recorded_and_go_on(tmp_path):
+    """`World.push`: among the external forces of its steps; resumed in the middle of it, the rest of it still acts."""
+    plain, world = make_world(), make_world()
+    path, states = tmp_path / "run.h5", []
+
+    def push(w, k):
+        if k == 30:
+            w.push(w.skeleton("box").body("cube"), (0, 6.0, 1.0), 0.04, offset=(0.1, 0, 0))
+        if k == 50:
+            w.push(w.skeleton("pendulum").body("rod"), (0.5, 0, 0), 0.015)
+        w.skeleton("box").body("cube").add_external_force([1.0, 0, 0])
+
+    with kido.Recorder(world, path, checkpoint_every=1000):
+        for k in range(100):
+            push(plain, k)
+            push(world, k)
+            plain.step()
+            world.step()
+            states.append(bits(world))
+    assert bits(plain) == bits(world)
+    recording = kido.Recording.open(path)
+    for k in range(1, 101):
+        wrench = dict(zip(*recording.external_forces(k)))
+        pushed = 30 < k <= 70
+        np.testing.assert_allclose(wrench["box/cube"][3:], [1.0, 6.0 * pushed, 1.0 * pushed], atol=1e-12)
+        assert ("pendulum/rod" in wrench) == (50 < k <= 65)
+    for frame in (25, 33, 52, 68, 80):
+        resumed = recording.resume(frame)
+        assert bits(resumed) == states[frame - 1]
+        for k in range(frame, 100):
+            push(resumed, k)
+            resumed.step()
+        assert bits(resumed) == states[-1]
+    with kido.Recorder(world, tmp_path / "held.h5"):
+        world.push(world.skeleton("box").body("cube"), (0, 6.0, 1.0), 0.04)
+        world.skeleton("pendulum").forces = [0.5]
+        world.step(60)
+    held = kido.Recording.open(tmp_path / "held.h5").resume(20, hold_commands=True)
+    held.step(40)
+    assert bits(held) == bits(world)
+
+
 def test_what_was_not_recorded_is_noticed(tmp_path):
     world, path = make_world(), tmp_path / "run.h5"
     with kido.Recorder(world, path, checkpoint_every=100):

@@ -287,6 +287,16 @@ def test_shadows_darken_the_ground_beside_what_throws_them():
     assert (np.abs(shaded[v, u] - plain[v, u]) <= 1).all()
 
 
+def test_ridges_of_a_height_map_have_no_dark_specks():
+    """Where smooth normals turn away at a ridge, it is as bright as the slopes, which see the sky and the lamps."""
+    x = np.linspace(-1.0, 1.0, 21)
+    ground = scenery(kido.Heightmap(0.05 * np.cos(2 * np.pi * x / 0.6) * np.ones((21, 1)), 0.1))
+    images = seen(ground, Pinhole(160, 120, 0.5), look_at((2.5, 0.1, 0.6), (0.0, 0.0, 0.0)))
+    bright = images.color[images.segmentation == 0].sum(axis=-1)
+    assert len(bright) > 8000
+    assert bright.min() > 0.9 * np.median(bright)
+
+
 def test_oversampling_mixes_colours_at_edges_alone():
     model = scenery(kido.Sphere(0.8), at(0.1, -0.2, 3.0), color=(1.0, 0.2, 0.2))
     plain, fine = seen(model), seen(model, oversampling=4)

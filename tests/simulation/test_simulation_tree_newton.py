@@ -41,6 +41,7 @@ def iterations(world: kido.World) -> int:
     ("name", "friction", "properties"),
     [
         ("humanoid", 0.8, {}),
+        ("humanoid", 0.8, {"armature": 0.05}),
         ("humanoid", 0.1, {"coulomb_friction": 2.0}),
         ("quadruped", 0.5, {"coulomb_friction": 0.5, "damping": 0.1}),
     ],

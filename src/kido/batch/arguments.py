@@ -46,6 +46,33 @@ def rows_of(skeleton: Skeleton, what: str, value: ArrayLike, ndim: int = 2) -> A
     return array
 
 
+def wrenches_of(skeleton: Skeleton, wrenches: ArrayLike) -> Array:
+    """Finite external wrenches (samples, bodies, 6); (bodies, 6) stand for all samples.
+
+    Raises:
+        StateError: other shape, not numbers, or not finite; names the sample and the body.
+    """
+    try:
+        array = as_numbers(wrenches)
+    except (TypeError, ValueError):
+        raise StateError(f"{_name(skeleton)}: wrenches: expected numbers, got {_short(wrenches)}") from None
+    if array.ndim == 2:
+        array = array[None]
+    if array.ndim != 3 or array.shape[1:] != (skeleton.num_bodies, 6):
+        raise StateError(
+            f"{_name(skeleton)}: wrenches: expected the shape (samples, bodies, 6) with {skeleton.num_bodies} bodies, "
+            f"or (bodies, 6), got an array of shape {np.shape(wrenches)}"
+        )
+    bad = np.argwhere(~np.isfinite(array))
+    if len(bad):
+        sample, body, number = bad[0]
+        raise StateError(
+            f"{_name(skeleton)}: wrenches: expected finite numbers, got {array[sample, body, number]} in sample "
+            f"{sample} for body {skeleton.bodies[body].name!r}"
+        )
+    return np.ascontiguousarray(array)
+
+
 def common_count(skeleton: Skeleton, **given: Array) -> int:
     """Number of samples: that of all arguments which are not a single state.
 

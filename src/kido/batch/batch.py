@@ -9,12 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kido.attributes import FixedAttributes, named_arguments
-from kido.batch.arguments import Array, apart, common_count, finite_number, result, rows_of, whole_number
+from kido.batch.arguments import Array, apart, common_count, finite_number, result, rows_of, whole_number, wrenches_of
 from kido.batch.quantities import BatchQuantities
-from kido.batch.threads import Threads
+from kido.batch.threads import MIXED, Threads
 from kido.errors import ModelError, NameLookupError, StateError
 from kido.math.transform import as_vector
-from kido.quantities.derivatives import ForwardDynamicsDerivatives, InverseDynamicsDerivatives
+from kido.quantities.derivatives import (
+    ForwardDynamicsDerivatives,
+    HybridDynamicsDerivatives,
+    InverseDynamicsDerivatives,
+    hybrid_derivatives,
+)
 from kido.quantities.soft import refuse_free
 from kido.skeleton import Skeleton
 from kido.skeleton.compiler import check_masses
@@ -24,6 +29,9 @@ if TYPE_CHECKING:
     from kido.skeleton import Skeleton
     from kido.skeleton.nodes.node import JacobianNode
     from kido.skeleton.state.state import State
+    from kido.skeleton.state.subsets import Dofs
+
+_NO_WRENCHES = np.zeros((1, 0, 6))
 
 
 class Batch(BatchQuantities, FixedAttributes):
@@ -129,12 +137,32 @@ class Batch(BatchQuantities, FixedAttributes):
         n = self.skeleton.num_dofs
         return self._run("mass_matrix", (n, n), out, {"positions": positions})
 
-    def inverse_dynamics(
-        self, positions: ArrayLike, velocities: ArrayLike, accelerations: ArrayLike, out: Array | None = None
+    def inverse_mass_matrix(
+        self, positions: ArrayLike, out: Array | None = None, status: np.ndarray | None = None
     ) -> Array:
-        """Joint forces T = M udot + C(q, u) (samples, dofs)."""
+        """M^-1 (samples, dofs, dofs), of articulated bodies; `status` and errors as in `forward_dynamics`."""
+        n = self.skeleton.num_dofs
+        return self._run("inverse_mass_matrix", (n, n), out, {"positions": positions}, fails=True, status=status)
+
+    def inverse_dynamics(
+        self,
+        positions: ArrayLike,
+        velocities: ArrayLike,
+        accelerations: ArrayLike,
+        out: Array | None = None,
+        *,
+        wrenches: ArrayLike | None = None,
+    ) -> Array:
+        """Joint forces T = M udot + C(q, u) - J^T f (samples, dofs).
+
+        Args:
+            positions, velocities, accelerations: (samples, dofs) each.
+            out: array to write to.
+            wrenches: external [torque; force] f on the bodies (samples, bodies, 6), or (bodies, 6) for all samples,
+                about the bodies' origins, world axes [N m, N].
+        """
         given = {"positions": positions, "velocities": velocities, "accelerations": accelerations}
-        return self._run("inverse_dynamics", (self.skeleton.num_dofs,), out, given)
+        return self._run("inverse_dynamics", (self.skeleton.num_dofs,), out, given, wrenches=wrenches, loaded=True)
 
     def forward_dynamics(
         self,
@@ -143,33 +171,94 @@ class Batch(BatchQuantities, FixedAttributes):
         forces: ArrayLike,
         out: Array | None = None,
         status: np.ndarray | None = None,
+        *,
+        wrenches: ArrayLike | None = None,
     ) -> Array:
-        """Accelerations M^-1 (T - C(q, u)) (samples, dofs), by the articulated-body algorithm.
+        """Accelerations M^-1 (T - C(q, u) + J^T f) (samples, dofs), by the articulated-body algorithm.
 
         Args:
             positions, velocities, forces: (samples, dofs) each.
             out: array to write to.
             status: an int64 array (samples,) to fill with -1, or with the index of a coordinate that sees no
                 positive inertia; nothing is raised for that then, and the sample's accelerations mean nothing.
+            wrenches: external forces f, as in `inverse_dynamics`.
 
         Raises:
             ModelError: the inertia seen by a coordinate is not positive; names the first such sample.
         """
         given = {"positions": positions, "velocities": velocities, "forces": forces}
-        return self._run("forward_dynamics", (self.skeleton.num_dofs,), out, given, fails=True, status=status)
+        return self._run(
+            "forward_dynamics", (self.skeleton.num_dofs,), out, given,
+            fails=True, status=status, wrenches=wrenches, loaded=True,
+        )  # fmt: skip
+
+    def hybrid_dynamics(
+        self,
+        positions: ArrayLike,
+        velocities: ArrayLike,
+        values: ArrayLike,
+        prescribed: Dofs,
+        status: np.ndarray | None = None,
+        *,
+        wrenches: ArrayLike | None = None,
+    ) -> tuple[Array, Array]:
+        """Dynamics with the accelerations of some coordinates given: M udot + C(q, u) = T + J^T f.
+
+        Args:
+            positions, velocities: (samples, dofs) each.
+            values: (samples, dofs), accelerations of the prescribed coordinates, joint forces of the others.
+            prescribed: the coordinates whose acceleration is given, of all samples: indices, names, a slice, ...
+            status: as in `forward_dynamics`.
+            wrenches: external forces f, as in `inverse_dynamics`.
+
+        Returns:
+            (accelerations, forces), all of them, (samples, dofs) each.
+
+        Raises:
+            ModelError: the inertia seen by a coordinate that is not prescribed is not positive; names a sample.
+            NameLookupError: there is no such coordinate.
+        """
+        variant = tuple(sorted(map(int, self.skeleton.current_state.dof_indices(prescribed))))
+        given = {"positions": positions, "velocities": velocities, "values": values}
+        self._refuse_free("hybrid_dynamics")
+        (q, u, x, f), count = self._arguments(given, wrenches)
+        udot, tau = np.empty((2, count, self.skeleton.num_dofs))
+        found = self._statuses(count, status)
+        with self.turn:
+            failed = self._device.run("hybrid_dynamics", count, q, u, x, f, udot, tau, found, variant=variant)
+        self._report(failed, found, status)
+        return udot, tau
+
+    def hybrid_dynamics_derivatives(
+        self, positions: ArrayLike, velocities: ArrayLike, values: ArrayLike, prescribed: Dofs
+    ) -> HybridDynamicsDerivatives:
+        """Derivatives of what `hybrid_dynamics` finds by positions, velocities and values, (samples, dofs, dofs) each.
+
+        Arguments, results and errors as of `kido.Skeleton.hybrid_dynamics_derivatives`, samples first.
+        """
+        udot, _ = self.hybrid_dynamics(positions, velocities, values, prescribed)
+        forces = self.inverse_dynamics_derivatives(positions, velocities, udot)
+        return hybrid_derivatives(forces, self.skeleton.current_state.dof_indices(prescribed))
 
     def inverse_dynamics_derivatives(
-        self, positions: ArrayLike, velocities: ArrayLike, accelerations: ArrayLike, out: Array | None = None
+        self,
+        positions: ArrayLike,
+        velocities: ArrayLike,
+        accelerations: ArrayLike,
+        out: Array | None = None,
+        *,
+        wrenches: ArrayLike | None = None,
     ) -> InverseDynamicsDerivatives:
         """Derivatives dT/dq (along velocities), dT/du and dT/dudot = M of joint forces, (samples, dofs, dofs) each.
 
         Args:
             positions, velocities, accelerations: (samples, dofs) each.
             out: array (samples, 3, dofs, dofs) to write to; the results are parts of it.
+            wrenches: external forces, as in `inverse_dynamics`; they keep their direction in the world.
         """
         given = {"positions": positions, "velocities": velocities, "accelerations": accelerations}
         n = self.skeleton.num_dofs
-        D = self._run("inverse_dynamics_derivatives", (3, n, n), out, given)
+        D = self._run("inverse_dynamics_derivatives", (3, n, n), out, given, wrenches=wrenches, loaded=True)
         return InverseDynamicsDerivatives(D[:, 0], D[:, 1], D[:, 2])
 
     def forward_dynamics_derivatives(
@@ -179,6 +268,8 @@ class Batch(BatchQuantities, FixedAttributes):
         forces: ArrayLike,
         out: Array | None = None,
         status: np.ndarray | None = None,
+        *,
+        wrenches: ArrayLike | None = None,
     ) -> ForwardDynamicsDerivatives:
         """Derivatives dudot/dq (along velocities), dudot/du and dudot/dT = M^-1, (samples, dofs, dofs) each.
 
@@ -186,12 +277,16 @@ class Batch(BatchQuantities, FixedAttributes):
             positions, velocities, forces: (samples, dofs) each.
             out: array (samples, 3, dofs, dofs) to write to; the results are parts of it.
             status: as in `forward_dynamics`.
+            wrenches: external forces, as in `inverse_dynamics`; they keep their direction in the world.
 
         Raises:
             ModelError: the inertia seen by a coordinate is not positive; names the first such sample.
         """
         n, given = self.skeleton.num_dofs, {"positions": positions, "velocities": velocities, "forces": forces}
-        D = self._run("forward_dynamics_derivatives", (3, n, n), out, given, fails=True, status=status)
+        D = self._run(
+            "forward_dynamics_derivatives", (3, n, n), out, given,
+            fails=True, status=status, wrenches=wrenches, loaded=True,
+        )  # fmt: skip
         return ForwardDynamicsDerivatives(D[:, 0], D[:, 1], D[:, 2])
 
     def _run(
@@ -203,11 +298,16 @@ class Batch(BatchQuantities, FixedAttributes):
         *numbers: float,
         fails: bool = False,
         status: np.ndarray | None = None,
+        wrenches: ArrayLike | None = None,
+        loaded: bool = False,
     ) -> Array:
-        """Results (samples, *shape) of a kernel; `numbers` are the same for all samples, and one that `fails` tells."""
+        """Results (samples, *shape) of a kernel; `numbers` are the same for all samples, and one that `fails` tells.
+
+        One that is `loaded` takes wrenches.
+        """
         if fails:
             self._refuse_free(name)
-        arrays, count = self._arguments(**given)
+        arrays, count = self._arguments(given, *[wrenches][:loaded])
         whole = result(out, (count, *shape))
         found = [self._statuses(count, status)] if fails else []
         arguments = *(apart(array, whole) for array in arrays), *numbers, whole, *found
@@ -221,8 +321,11 @@ class Batch(BatchQuantities, FixedAttributes):
         if self.skeleton.soft_bodies:
             refuse_free(self.skeleton.current_state, f"Batch.{name}")
 
-    def _arguments(self, **given: ArrayLike) -> tuple[list[Array], int]:
+    def _arguments(self, given: dict[str, ArrayLike], *wrenches: ArrayLike | None) -> tuple[list[Array], int]:
+        """Arrays of samples as kernels want them, with external wrenches where these are asked for, and their count."""
         arrays = {what: rows_of(self.skeleton, what, value) for what, value in given.items()}
+        for value in wrenches:
+            arrays["wrenches"] = _NO_WRENCHES if value is None else wrenches_of(self.skeleton, value)
         return list(arrays.values()), common_count(self.skeleton, **arrays)
 
     def _statuses(self, count: int, status: np.ndarray | None) -> Array:
@@ -263,6 +366,7 @@ class Batch(BatchQuantities, FixedAttributes):
         velocities: ArrayLike,
         forces: ArrayLike = 0.0,
         *,
+        wrenches: ArrayLike | None = None,
         time_step: float = 0.001,
         steps: int = 1,
         every: int | None = None,
@@ -277,6 +381,7 @@ class Batch(BatchQuantities, FixedAttributes):
         Args:
             positions, velocities: (samples, dofs) each.
             forces: (samples, dofs) held during all steps, (samples, steps, dofs), or one number for all.
+            wrenches: external forces, as in `inverse_dynamics`; they keep their direction in the world.
             time_step: [s].
             steps: how many.
             every: keep every so many states; the last only by default.
@@ -296,17 +401,19 @@ class Batch(BatchQuantities, FixedAttributes):
         stride = steps if every is None else whole_number("every", every)
         if stride > steps:
             raise StateError(f"every: expected at most steps = {steps}, got {every}")
-        (q, u), _ = self._arguments(positions=positions, velocities=velocities)
+        (q, u, f), _ = self._arguments({"positions": positions, "velocities": velocities}, wrenches)
         if not isinstance(forces, list | tuple) and np.ndim(forces) == 0:
             forces = np.full(s.num_dofs, finite_number("forces", forces))
         tau = rows_of(s, "forces", forces, ndim=3)
         if tau.shape[1] not in (1, steps):
             raise StateError(f"skeleton {s.name!r}: forces: expected {steps} steps of each sample, got {tau.shape[1]}")
-        count = common_count(s, positions=q, velocities=u, forces=tau)
+        count = common_count(s, positions=q, velocities=u, forces=tau, wrenches=f)
         shape = count, steps // stride, s.num_dofs
         moved, speeds, found = np.empty(shape), np.empty(shape), self._statuses(count, status)
         with self.turn:
-            failed = self._device.run("simulate", count, q, u, tau, h, steps, stride, moved, speeds, found)
+            failed = self._device.run(
+                "simulate", count, q, u, tau, f, h, steps, stride, moved, speeds, found, variant=MIXED
+            )
         if status is None:
             self._check_motion(moved, speeds)
         self._report(failed, found, status)

@@ -17,23 +17,30 @@ from kido.batch.states import (
     advanced_of,
     forward_dynamics_derivatives_of,
     forward_dynamics_of,
+    hybrid_dynamics_of,
     inverse_dynamics_derivatives_of,
     inverse_dynamics_of,
+    inverse_mass_matrix_of,
     jacobian_of,
     mass_matrix_of,
     simulate_of,
     transforms_of,
 )
-from kido.batch.threads import MAKERS, WORK_SPACES, arrays_of
+from kido.batch.threads import MAKERS, MIXED, WORK_SPACES, Variant, arrays_of
 from kido.errors import MissingExtraError, StateError
 from kido.jit import JIT_DISABLED, Struct
 from kido.tree.schema import DATA, TREE
-from kido.tree.workspace import DERIVATIVES
+from kido.tree.workspace import COLUMNS, DERIVATIVES
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
 
 BLOCK_SIZE = 64  # threads of a block: a kernel takes about 180 registers of each
+# How many arrays at the end of an entry's arguments it writes, the last of them statuses; else one, and none.
+OUTPUTS = {
+    "inverse_mass_matrix": 2, "forward_dynamics": 2, "hybrid_dynamics": 3, "forward_dynamics_derivatives": 2,
+    "simulate": 3,
+}  # fmt: skip
 LAUNCH = 16384  # samples that work space is made for; more are done one launch after the other
 
 
@@ -66,40 +73,61 @@ def _define() -> tuple[Any, dict[str, tuple[Any, str]]]:
         if k < end:
             mass_matrix_of(view(TREE, tree), thread_view(DATA, data, slot), thread_samples(q, k), thread_samples(M, k))
 
-    def inverse_dynamics(tree, data, begin, end, q, u, udot, tau):
+    def inverse_mass_matrix(tree, data, columns, begin, end, q, M, status):
+        slot = cuda.grid(1)
+        k = begin + slot
+        if k < end:
+            status[k, 0] = inverse_mass_matrix_of(
+                view(TREE, tree), thread_view(DATA, data, slot), thread_view(COLUMNS, columns, slot),
+                thread_samples(q, k), thread_samples(M, k),
+            )  # fmt: skip
+
+    def inverse_dynamics(tree, data, begin, end, q, u, udot, wrenches, tau):
         slot = cuda.grid(1)
         k = begin + slot
         if k < end:
             inverse_dynamics_of(
                 view(TREE, tree), thread_view(DATA, data, slot), thread_samples(q, k), thread_samples(u, k),
-                thread_samples(udot, k), thread_samples(tau, k),
+                thread_samples(udot, k), thread_samples(wrenches, k), thread_samples(tau, k),
             )  # fmt: skip
 
-    def forward_dynamics(tree, data, begin, end, q, u, tau, udot, status):
+    def forward_dynamics(tree, data, begin, end, q, u, tau, wrenches, udot, status):
         slot = cuda.grid(1)
         k = begin + slot
         if k < end:
             status[k, 0] = forward_dynamics_of(
                 view(TREE, tree), thread_view(DATA, data, slot), thread_samples(q, k), thread_samples(u, k),
-                thread_samples(tau, k), thread_samples(udot, k),
+                thread_samples(tau, k), thread_samples(wrenches, k), thread_samples(udot, k),
             )  # fmt: skip
 
-    def inverse_dynamics_derivatives(tree, data, work, begin, end, q, u, udot, D):
+    def hybrid_dynamics(tree, data, begin, end, q, u, values, wrenches, udot, tau, status):
+        slot = cuda.grid(1)
+        k = begin + slot
+        if k < end:
+            status[k, 0] = hybrid_dynamics_of(
+                view(TREE, tree), thread_view(DATA, data, slot), thread_samples(q, k), thread_samples(u, k),
+                thread_samples(values, k), thread_samples(wrenches, k), thread_samples(udot, k),
+                thread_samples(tau, k),
+            )  # fmt: skip
+
+    def inverse_dynamics_derivatives(tree, data, work, begin, end, q, u, udot, wrenches, D):
         slot = cuda.grid(1)
         k = begin + slot
         if k < end:
             inverse_dynamics_derivatives_of(
                 view(TREE, tree), thread_view(DATA, data, slot), thread_view(DERIVATIVES, work, slot),
-                thread_samples(q, k), thread_samples(u, k), thread_samples(udot, k), thread_samples(D, k),
+                thread_samples(q, k), thread_samples(u, k), thread_samples(udot, k), thread_samples(wrenches, k),
+                thread_samples(D, k),
             )  # fmt: skip
 
-    def forward_dynamics_derivatives(tree, data, work, begin, end, q, u, tau, D, status):
+    def forward_dynamics_derivatives(tree, data, work, begin, end, q, u, tau, wrenches, D, status):
         slot = cuda.grid(1)
         k = begin + slot
         if k < end:
             status[k, 0] = forward_dynamics_derivatives_of(
                 view(TREE, tree), thread_view(DATA, data, slot), thread_view(DERIVATIVES, work, slot),
-                thread_samples(q, k), thread_samples(u, k), thread_samples(tau, k), thread_samples(D, k),
+                thread_samples(q, k), thread_samples(u, k), thread_samples(tau, k), thread_samples(wrenches, k),
+                thread_samples(D, k),
             )  # fmt: skip
 
     def integrate(tree, data, begin, end, q, u, h, moved):
@@ -109,14 +137,14 @@ def _define() -> tuple[Any, dict[str, tuple[Any, str]]]:
             t, d = view(TREE, tree), thread_view(DATA, data, slot)
             advanced_of(t, d, thread_samples(q, k), thread_samples(u, k), h, thread_samples(moved, k))
 
-    def simulate(tree, data, rollout, begin, end, q, u, tau, h, steps, every, q_out, u_out, status):
+    def simulate(tree, data, rollout, begin, end, q, u, tau, wrenches, h, steps, every, q_out, u_out, status):
         slot = cuda.grid(1)
         k = begin + slot
         if k < end:
             status[k, 0] = simulate_of(
                 view(TREE, tree), thread_view(DATA, data, slot), thread_view(ROLLOUT, rollout, slot),
-                thread_samples(q, k), thread_samples(u, k), thread_samples(tau, k), h, steps, every,
-                thread_samples(q_out, k), thread_samples(u_out, k),
+                thread_samples(q, k), thread_samples(u, k), thread_samples(tau, k), thread_samples(wrenches, k), h,
+                steps, every, thread_samples(q_out, k), thread_samples(u_out, k),
             )  # fmt: skip
 
     rows, matrices = "f8[:,::1]", "f8[:,:,::1]"
@@ -125,20 +153,22 @@ def _define() -> tuple[Any, dict[str, tuple[Any, str]]]:
         "forward_kinematics": (forward_kinematics, f"void({span},{rows},f8[:,:,:,::1])"),
         "jacobian": (jacobian, f"void({span},{rows},i8,f8,f8,f8,{matrices})"),
         "mass_matrix": (mass_matrix, f"void({span},{rows},{matrices})"),
-        "inverse_dynamics": (inverse_dynamics, f"void({span},{rows},{rows},{rows},{rows})"),
-        "forward_dynamics": (forward_dynamics, f"void({span},{rows},{rows},{rows},{rows},{rows})"),
+        "inverse_mass_matrix": (inverse_mass_matrix, f"void({span},i8,{rows},{matrices},{rows})"),
+        "inverse_dynamics": (inverse_dynamics, f"void({span},{rows},{rows},{rows},{matrices},{rows})"),
+        "forward_dynamics": (forward_dynamics, f"void({span},{rows},{rows},{rows},{matrices},{rows},{rows})"),
+        "hybrid_dynamics": (hybrid_dynamics, f"void({span},{rows},{rows},{rows},{matrices},{rows},{rows},{rows})"),
         "inverse_dynamics_derivatives": (
             inverse_dynamics_derivatives,
-            f"void({span},i8,{rows},{rows},{rows},f8[:,:,:,::1])",
+            f"void({span},i8,{rows},{rows},{rows},{matrices},f8[:,:,:,::1])",
         ),
         "forward_dynamics_derivatives": (
             forward_dynamics_derivatives,
-            f"void({span},i8,{rows},{rows},{rows},f8[:,:,:,::1],{rows})",
+            f"void({span},i8,{rows},{rows},{rows},{matrices},f8[:,:,:,::1],{rows})",
         ),
         "integrate": (integrate, f"void({span},{rows},{rows},f8,{rows})"),
         "simulate": (
             simulate,
-            f"void({span},i8,{rows},{rows},{matrices},f8,i8,i8,{matrices},{matrices},{rows})",
+            f"void({span},i8,{rows},{rows},{matrices},{matrices},f8,i8,i8,{matrices},{matrices},{rows})",
         ),
     }
 
@@ -216,7 +246,7 @@ class Gpu:
         if not nvvm.is_available():
             raise MissingExtraError("computing on a GPU", "cuda")
         self._kernels = {name: self._cuda.jit(text)(function) for name, (function, text) in kernels.items()}
-        self._trees: dict[bool, tuple[DeviceStruct, dict[str, np.ndarray]]] = {}
+        self._trees: dict[Variant, tuple[DeviceStruct, dict[str, np.ndarray]]] = {}
         self._spaces: dict[str, DeviceStruct] = {}
         self._of_tree: Struct | None = None
         self._samples = 0
@@ -228,15 +258,16 @@ class Gpu:
         self.skeleton = state["skeleton"]
         self._connect()
 
-    def _tree(self, mixed: bool) -> DeviceStruct:
-        """The skeleton's tree, copied again if it changed; free joints in fixed axes for motion, as in worlds."""
+    def _tree(self, variant: Variant) -> DeviceStruct:
+        """The skeleton's tree, or a variant, copied again if it changed."""
         self.skeleton.current_state.compiled()
         tree: Struct = self.skeleton.current_state.tree
-        arrays = arrays_of(tree, mixed)
-        known = self._trees.get(mixed)
+        arrays = arrays_of(tree, variant)
+        known = self._trees.get(variant)
         if known is None or not all(np.array_equal(known[1][name], array) for name, array in arrays.items()):
             copies = {name: array.copy() for name, array in arrays.items()}
-            known = self._trees[mixed] = DeviceStruct(self._cuda, tree, copies, 1), copies
+            known = DeviceStruct(self._cuda, tree, copies, 1), copies
+            self._trees = {key: kept for key, kept in self._trees.items() if key in (None, MIXED)} | {variant: known}
         return known[0]
 
     def _work_space(self, samples: int, name: str) -> tuple[int, ...]:
@@ -252,11 +283,11 @@ class Gpu:
             addresses.append(self._spaces[kind].address)
         return tuple(addresses)
 
-    def run(self, name: str, count: int, *arguments: Any) -> int:
+    def run(self, name: str, count: int, *arguments: Any, variant: Variant = None) -> int:
         """Launch the kernel of a name for samples 0..count-1; returns whether a sample has a status."""
         if count == 0:
             return 0
-        tree = self._tree(name == "simulate")
+        tree = self._tree(variant)
         samples = min(LAUNCH, -(-count // BLOCK_SIZE) * BLOCK_SIZE)
         own = tree.address, *self._work_space(samples, name)
         arrays = [a for a in arguments if isinstance(a, np.ndarray)]
@@ -266,7 +297,7 @@ class Gpu:
             end = min(count, begin + samples)
             blocks = -(-(end - begin) // BLOCK_SIZE)
             self._kernels[name][blocks, BLOCK_SIZE](*own, begin, end, *given)
-        outputs = {"forward_dynamics": 2, "forward_dynamics_derivatives": 2, "simulate": 3}.get(name, 1)
+        outputs = OUTPUTS.get(name, 1)
         for array in arrays[-outputs:]:
             there[id(array)].copy_to_host(array)
         return int(outputs > 1 and bool((arrays[-1] >= 0.0).any()))

@@ -22,6 +22,7 @@ from kido.tree.schema import TREE
 
 OF_DOFS = {
     "damping": "damping",
+    "armature": "armature",
     "spring_stiffness": "stiffness",
     "rest_position": "rest",
     "coulomb_friction": "coulomb",
@@ -222,7 +223,7 @@ def named_differences(world: World, properties: Sequence[Property], worlds: int)
         parts += [part for part, _ in found]
         values += [numbers for _, numbers in found]
     made = Differences(parts, values)
-    if any(name in ("mass", "com", "moment", "damping", "spring_stiffness") for name, _, _ in properties):
+    if any(name in ("mass", "com", "moment", "damping", "armature", "spring_stiffness") for name, _, _ in properties):
         return _with_free_bodies(world, made, worlds)
     return made
 
@@ -287,8 +288,8 @@ def _with_free_bodies(world: World, made: Differences, worlds: int) -> Differenc
             if len(changed):
                 body = engine.skeletons[int(engine.tree.tree_of_body[changed[0]])].name
                 raise StateError(
-                    f"properties: the free body of skeleton {body!r} in world {k} is damped, has a spring, or has its "
-                    "centre of mass at its origin, and the model's has not, or the other way round"
+                    f"properties: the free body of skeleton {body!r} in world {k} is damped, has a spring, a rotor, "
+                    "or its centre of mass at its origin, and the model's has not, or the other way round"
                 )
             rows.append(responses.container.number.ravel().copy())
     finally:
@@ -353,7 +354,7 @@ def _unlike(one: World, other: World) -> str:
         if TREE.fields[name].kind == "i" and not np.array_equal(getattr(a.stepped, name), getattr(b.stepped, name)):
             return f"its joints or actuators are others ({name})"
     if not np.array_equal(a.responses.container.free, b.responses.container.free):
-        return "a free body of it is damped, has a spring, or another centre of mass than its origin"
+        return "a free body of it is damped, has a spring, a rotor, or another centre of mass than its origin"
     dofs = [e.row_origins.joint_dof[: e.row_origins.num_joint_dofs] for e in (a, b)]
     if not np.array_equal(*dofs):
         return "other coordinates have limits, friction or actuators with rows"

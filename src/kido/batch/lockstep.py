@@ -137,7 +137,7 @@ class Lockstep:
         )
         sizes = {name: 1 for f in WORLD.fields.values() for name in f.dims if isinstance(name, str)} | {"dofs": dofs}
         motion = WORLD(samples=LANES, **sizes)
-        own = LANE_NUMBERS(samples=LANES, bodies=bodies)
+        own = LANE_NUMBERS(samples=LANES, bodies=bodies, dofs=dofs)
         most_dofs = max(dofs, MAX_FEW_DOFS)
         x = LOCKSTEP(
             bodies=max(bodies, MAX_FEW_BODIES), dofs=most_dofs, blocks=blocks, trees=trees, kinds=KINDS * most_dofs

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from kido.batch.lockstep_struct import LOCKSTEP
-from kido.jit import LANES, callback, kernel, view
+from kido.jit import LANES, callback, kernel, view, where_positive
+from kido.kernels.forward_dynamics import articulated_inertias
 from kido.simulation.balance import SLOW, begin_products, end_products, speeds
 from kido.simulation.predict import evaluate_joints, free_joints, predict_joints
 from kido.simulation.row_motion import GIVEN, unforced_accelerations
 from kido.simulation.world_struct import WORLD
+
+RIGID = (
+    1e30  # D of a coordinate that nothing accelerates but what is asked of it: inertias and forces are lost beside it
+)
 
 
 @kernel
@@ -131,14 +136,35 @@ def gather_ends(address, tree_index, unused_1, unused_2):
     x = view(LOCKSTEP, address)
     t = x.tree
     p = x.wide_problem
+    x.num_rigid = 0
     for j in range(LANES):
         for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
-            p.u[LANES * k + j] = 0.0
+            p.u[LANES * k + j], p.rigid[LANES * k + j] = 0.0, 0.0
         if x.settled[j] != 0:
-            c = view(WORLD, x.world[j]).problem
+            w = view(WORLD, x.world[j])
+            c = w.problem
             for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
                 p.u[LANES * k + j] = c.u[k]
+                if w.holds[tree_index] != 0 and w.held[k] != 0:
+                    p.rigid[LANES * k + j] = 1.0
+                    x.num_rigid += 1
     return 0
+
+
+@kernel
+def make_rigid(t, d, own, begin, end, h):
+    """Give `rigid` coordinates the accelerations `udot`, by as great a D and forces: lanes differ in which they are."""
+    for k in range(begin, end):
+        own.damping[k] = t.damping[k]
+        t.damping[k] = where_positive(own.rigid[k], RIGID / h, t.damping[k])
+        d.tau[k] = where_positive(own.rigid[k], RIGID * d.udot[k], d.tau[k])
+
+
+@kernel
+def end_rigid(t, own, begin, end):
+    """Undo what `make_rigid` did to the tree."""
+    for k in range(begin, end):
+        t.damping[k] = own.damping[k]
 
 
 @callback
@@ -146,10 +172,19 @@ def products_together(address, tree_index, unused_1, unused_2):
     """`add_products` of a robot in lanes. Returns 0."""
     x = view(LOCKSTEP, address)
     t = x.tree
+    d = x.data
+    own = x.own
+    h = x.time_step
     first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
-    begin_products(t, x.data, x.motion, x.problem, first, last, x.time_step)
-    evaluate_joints(t, x.data, first, last)
-    end_products(t, x.data, x.motion, x.problem, first, last, x.time_step)
+    begin, end = t.tree_dof[tree_index], t.tree_dof[tree_index + 1]
+    begin_products(t, d, x.motion, x.problem, first, last, h)
+    if x.num_rigid > 0:
+        make_rigid(t, d, own, begin, end, h)
+        articulated_inertias(t, d, first, last, h)
+    evaluate_joints(t, d, first, last)
+    end_products(t, d, x.motion, x.problem, first, last, h)
+    if x.num_rigid > 0:
+        end_rigid(t, own, begin, end)
     return 0
 
 
@@ -167,5 +202,6 @@ def keep_ends(address, tree_index, unused_1, unused_2):
             most, change = speeds(w, c, begin, end)
             if change > 0.0 and w.time_step * most > SLOW:
                 for k in range(begin, end):
-                    c.u[k] = p.u[LANES * k + j]
+                    if p.rigid[LANES * k + j] == 0.0:
+                        c.u[k] = p.u[LANES * k + j]
     return 0

@@ -35,9 +35,9 @@ from kido.solvers.laws import (
     LAW_PENALTY,
     V,
     adapt,
-    halve_step,
     held_penalty,
     keep_iterate,
+    take_back,
 )
 from kido.solvers.problem import BOUNDED
 
@@ -65,7 +65,7 @@ def is_left(c, merit):
 def first_penalty(merit, done, vain, penalty):
     """Penalty of the next iteration: a firm one where there is nothing left but digits, and after a warm start."""
     cold = both(merit - 1.0, either(done, merit - WARM))
-    return where_positive(cold, held_penalty(vain, penalty), FIRM_PENALTY)
+    return where_positive(cold, held_penalty(merit, vain, penalty), FIRM_PENALTY)
 
 
 @kernel
@@ -98,7 +98,8 @@ def newton(t, d, c, src, y, few, dense, tree_index, h):
     merit = measure(t, d, c, src, y, few, dense, tree_index, columns)
     none = 0.0 * c.step[0]
     done, vain, penalty, best = none, none, none + LAW_PENALTY, merit
-    more = where_positive(merit - 1.0, 1.0, float(REST_STEPS)) + none
+    cold = merit - 1.0
+    more = where_positive(cold, 1.0, float(REST_STEPS)) + none
     outer = is_left(c, merit)
     if any_positive(outer):
         if dense:
@@ -124,11 +125,15 @@ def newton(t, d, c, src, y, few, dense, tree_index, h):
             last = merit
             merit = where_positive(inner, measure_rows(c, 0, V), merit)
             grew = both(inner, merit - last)
+            rested = where_positive(
+                last - 1.0, -1.0, both(grew, cold)
+            )  # solved it was: the step is taken back, and all
             if any_positive(grew):
-                halve_step(c, 0, grew)
+                take_back(c, 0, where_positive(grew, where_positive(rested, 1.0, 0.5), none))
                 merit = where_positive(grew, measure_rows(c, 0, V), merit)
             gather(c, 0, BEST_ROW)
             done += where_positive(inner, 1.0, 0.0)
+            more, inner = where_positive(rested, 0.0, more), where_positive(rested, -1.0, inner)
             least, times, sigma = adapt(merit, last, best, vain, penalty)
             best, vain = where_positive(inner, least, best), where_positive(inner, times, vain)
             penalty = where_positive(inner, sigma, penalty)

@@ -11,7 +11,7 @@ from kido.batch.lockstep_struct import LOCKSTEP
 from kido.batch.rollout_worker import keep_record, place_commands
 from kido.constraints.impact_time import add_ways
 from kido.jit import LANES, callback, entry, kernel, view
-from kido.simulation.balance import floating_base, is_loose, note_held
+from kido.simulation.balance import COUPLED, floating_base, is_loose, note_held
 from kido.simulation.integrate import hand_back, move_tree, report, take_impulses
 from kido.simulation.predict import predict_trees, worse
 from kido.simulation.step import (
@@ -157,12 +157,13 @@ def solve_all(x):
 
 @kernel
 def is_settled(x, w):
-    """Whether no robot of a world has a momentum to keep or coordinates that rows hold (`kido.simulation.balance`)."""
+    """Whether no robot of a world has a momentum to keep or rows that hold several coordinates
+    (`kido.simulation.balance`)."""
     t = w.tree
     settled = True
     for tree_index in range(x.robot.shape[0]):
         if x.robot[tree_index] != 0:
-            settled = settled and w.holds[tree_index] == 0
+            settled = settled and w.holds[tree_index] != COUPLED
             if w.grounded[tree_index] == 0:
                 base = floating_base(t, t.tree_body[tree_index], t.tree_body[tree_index + 1])
                 settled = settled and (base < 0 or not is_loose(t, base))

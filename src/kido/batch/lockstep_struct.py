@@ -65,6 +65,7 @@ class WIDE_PROBLEM(Struct):
     joint_pull = floats("dofs")
     merit = floats("lanes")
     taken = floats("lanes", doc="iterations")
+    rigid = floats("dofs")
 
 
 class LANE_NUMBERS(Struct):
@@ -75,6 +76,8 @@ class LANE_NUMBERS(Struct):
     status = floats(1)
     merit = floats(1)
     taken = floats(1)
+    rigid = floats("dofs", doc="1: a row holds the coordinate, so that it has the acceleration that this row gave it")
+    damping = floats("dofs", doc="work: damping of coordinates")
 
 
 MAX_FEW_BODIES, MAX_FEW_DOFS = 4, 24  # touched, for dense equations in lanes
@@ -130,7 +133,8 @@ class LOCKSTEP(Struct):
     dense = integer(doc="1: worlds are taken that touch few bodies, 0: others")
     island = integers(LANES, doc="island of the robot in each world's problem; -1: the lane takes no part")
     kept = integers(LANES, doc="island of the robot that lanes have worked on; -1: none")
-    settled = integers(LANES, doc="1: no robot of the world floats or is held, so that lanes end its step")
+    settled = integers(LANES, doc="1: no robot of the world floats or is geared, so that lanes end its step")
+    num_rigid = integer(doc="coordinates that rows hold, of a robot in all worlds that are settled")
     left = integers(LANES, doc="iterations of lanes that have not solved it; 0: it is solved")
     solved = integers(LANES, doc="islands of each world that are solved")
     done = integers(LANES, "trees", doc="those islands")

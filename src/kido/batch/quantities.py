@@ -14,7 +14,7 @@ from kido.errors import KidoError, StateError
 from kido.quantities import TABLE, Quantity
 from kido.quantities.quantity import call_of
 
-IN_LANES = ("jacobian", "mass_matrix")  # `Batch` has kernels for these
+IN_LANES = ("jacobian", "mass_matrix", "inverse_mass_matrix")  # `Batch` has kernels for these
 
 
 class BatchQuantities:

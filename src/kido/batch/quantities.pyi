@@ -32,7 +32,6 @@ class BatchQuantities:
     def angular_jacobian(self, positions: Any, node: Any, in_coordinates_of: Any = ..., out: Any = ...) -> Array: ...  # kido/quantities/jacobians.py
     def relative_jacobian(self, positions: Any, node: Any, relative_to: Any, offset: Any = ..., in_coordinates_of: Any = ..., out: Any = ...) -> Array: ...  # kido/quantities/jacobians.py
     def relative_jacobian_derivative(self, positions: Any, velocities: Any, node: Any, relative_to: Any, offset: Any = ..., in_coordinates_of: Any = ..., out: Any = ...) -> Array: ...  # kido/quantities/jacobians.py
-    def inverse_mass_matrix(self, positions: Any, out: Any = ...) -> Array: ...  # kido/quantities/matrices.py
     def inverse_augmented_mass_matrix(self, positions: Any, time_step: Any, out: Any = ...) -> Array: ...  # kido/quantities/matrices.py
     def augmented_mass_matrix(self, positions: Any, time_step: Any, out: Any = ...) -> Array: ...  # kido/quantities/matrices.py
     def cholesky_factor(self, positions: Any, out: Any = ...) -> Array: ...  # kido/quantities/matrices.py

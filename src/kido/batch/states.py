@@ -29,18 +29,21 @@ from kido.kernels.forward_dynamics import (
     articulated_inertias,
     bias_gather,
     inertias_and_bias,
+    prescribed_forces,
     start_bias,
 )
 from kido.kernels.inertia import body_inertia, start_inertia
 from kido.kernels.integration import advance, to_body_axes, to_parent_axes
 from kido.kernels.inverse_dynamics import body_acceleration, body_force, gather_joint_forces
+from kido.kernels.inverse_mass import eliminate
+from kido.kernels.inverse_mass import inverse_mass_matrix as inverse_mass_matrix_from_shares
 from kido.kernels.kinematics import body_pose, body_velocity, has_hinge, poses, rotation_of, transforms, velocities
-from kido.kernels.mass_matrix import mass_matrix_from_composites, start_composite
+from kido.kernels.mass_matrix import add_armature, mass_matrix_from_composites, start_composite
 from kido.kernels.placement import point_on_link, write_poses
 from kido.kernels.springs import add_passive_forces
 from kido.math.so3 import cross, rotate
 from kido.tree.schema import DATA, TREE
-from kido.tree.workspace import DERIVATIVES
+from kido.tree.workspace import COLUMNS, DERIVATIVES
 
 
 class ROLLOUT(Struct):
@@ -68,6 +71,24 @@ def hold_prescribed(t, d):
     for k in range(t.prescribed.shape[0]):
         if t.prescribed[k] != 0:
             d.udot[k] = 0.0
+
+
+@kernel
+def load_wrenches(t, d, wrenches):
+    """Hold wrenches (bodies, 6) as external forces: about the bodies' origins, world axes; (0, 6): there are none."""
+    given = 1 if wrenches.shape[0] > 0 else 0
+    for i in range(t.parent.shape[0]):
+        d.has_external[i] = given  # threads of a GPU share it
+        for r in range(given * d.external.shape[1]):
+            d.external[i, r] = 0.0
+    for m in range(wrenches.shape[0]):
+        i = t.member_link[m]
+        for c in range(3):
+            force = wrenches[m, 3 + c]
+            d.external[i, 6 + c] += force
+            d.external[i, 18 + c] += wrenches[m, c]
+            for a in range(3):
+                d.external[i, 9 + 3 * a + c] += t.member_pose[m, 4 * a + 3] * force
 
 
 @kernel
@@ -105,11 +126,12 @@ def jacobian_of(t, d, q, member, x, y, z, J):
 
 
 @kernel
-def inverse_dynamics_of(t, d, q, u, udot, tau):
+def inverse_dynamics_of(t, d, q, u, udot, wrenches, tau):
     """Joint forces tau(q, u, udot)."""
     load(q, d.q)
     load(u, d.u)
     load(udot, d.udot)
+    load_wrenches(t, d, wrenches)
     n = t.parent.shape[0]
     for i in range(n):
         body_pose(t, d, i)
@@ -133,14 +155,29 @@ def mass_matrix_of(t, d, q, M):
         body_inertia(t, d, i)
         start_composite(t, d, i)
     mass_matrix_from_composites(t, d, 0, n, M)
+    add_armature(t, 0, n, M)
 
 
 @kernel
-def forward_dynamics_of(t, d, q, u, tau, udot):
+def inverse_mass_matrix_of(t, d, b, q, M):
+    """M^-1 (dofs, dofs) at q into M; returns what `forward_dynamics_of` does."""
+    load(q, d.q)
+    n = t.parent.shape[0]
+    transforms(t, d, 0, n)
+    for i in range(n):
+        body_inertia(t, d, i)
+    status = eliminate(t, d, 0.0, 0)
+    inverse_mass_matrix_from_shares(t, d, b, 1, M)
+    return status
+
+
+@kernel
+def forward_dynamics_of(t, d, q, u, tau, wrenches, udot):
     """Accelerations udot(q, u, tau); returns the index of a coordinate whose inertia is not positive, or -1."""
     load(q, d.q)
     load(u, d.u)
     load(tau, d.tau)
+    load_wrenches(t, d, wrenches)
     hold_prescribed(t, d)
     n = t.parent.shape[0]
     for i in range(n):
@@ -158,21 +195,42 @@ def forward_dynamics_of(t, d, q, u, tau, udot):
 
 
 @kernel
-def inverse_dynamics_derivatives_of(t, d, w, q, u, udot, D):
+def hybrid_dynamics_of(t, d, q, u, values, wrenches, udot, tau):
+    """Forces of prescribed coordinates from their accelerations, `values`, accelerations of the others from forces.
+
+    Returns:
+        What `forward_dynamics_of` does.
+    """
+    load(q, d.q)
+    load(u, d.u)
+    load(values, d.tau)
+    load(values, d.udot)
+    load_wrenches(t, d, wrenches)
+    status = accelerations_of_state(t, d)
+    prescribed_forces(t, d, 0, t.parent.shape[0])
+    store(d.udot, udot)
+    store(d.tau, tau)
+    return status
+
+
+@kernel
+def inverse_dynamics_derivatives_of(t, d, w, q, u, udot, wrenches, D):
     """dtau/dq, dtau/du and M into D (3, dofs, dofs)."""
     load(q, d.q)
     load(u, d.u)
     load(udot, d.udot)
+    load_wrenches(t, d, wrenches)
     move(t, d)
     derive_joint_forces(t, d, w, D)
 
 
 @kernel
-def forward_dynamics_derivatives_of(t, d, w, q, u, tau, D):
+def forward_dynamics_derivatives_of(t, d, w, q, u, tau, wrenches, D):
     """dudot/dq, dudot/du and M^-1 into D (3, dofs, dofs); returns what `forward_dynamics_of` does."""
     load(q, d.q)
     load(u, d.u)
     load(tau, d.tau)
+    load_wrenches(t, d, wrenches)
     hold_prescribed(t, d)
     status = accelerations_of_state(t, d)
     derive_joint_accelerations(t, d, w, D)
@@ -231,16 +289,17 @@ def keep(t, d, frame, q, u):
 
 
 @kernel
-def simulate_of(t, d, w, q, u, tau, h, steps, every, q_out, u_out):
+def simulate_of(t, d, w, q, u, tau, wrenches, h, steps, every, q_out, u_out):
     """Steps from (q, u); every `every`-th state goes to a row of q_out, u_out.
 
-    `tau` has a row for each step, or one for all.
+    `tau` has a row for each step, or one for all; `wrenches` are held.
 
     Returns:
         The index of a coordinate whose inertia was not positive in a step, or -1.
     """
     load(q, d.q)
     load(u, d.u)
+    load_wrenches(t, d, wrenches)
     to_parent_axes(t, d, 0, t.parent.shape[0], d.u)
     w.status[0] = -1.0
     for step in range(steps):
@@ -287,14 +346,14 @@ def jacobian(tree, data, q, member, x, y, z, J, begin, end):
     return 0
 
 
-@entry("i8(i8,i8,f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],i8,i8)")
-def inverse_dynamics(tree, data, q, u, udot, tau, begin, end):
+@entry("i8(i8,i8,f8[:,::1],f8[:,::1],f8[:,::1],f8[:,:,::1],f8[:,::1],i8,i8)")
+def inverse_dynamics(tree, data, q, u, udot, wrenches, tau, begin, end):
     t = view(TREE, tree)
     d = lanes_view(DATA, data)
     for first in range(begin, end, LANES):
         inverse_dynamics_of(
             t, d, lanes_samples(q, first), lanes_samples(u, first), lanes_samples(udot, first),
-            lanes_samples(tau, first),
+            lanes_samples(wrenches, first), lanes_samples(tau, first),
         )  # fmt: skip
     return 0
 
@@ -315,8 +374,8 @@ def note(status, statuses):
     return 0 if all_positive(-status) else 1
 
 
-@entry("i8(i8,i8,f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],i8,i8)")
-def forward_dynamics(tree, data, q, u, tau, udot, status, begin, end):
+@entry("i8(i8,i8,f8[:,::1],f8[:,::1],f8[:,::1],f8[:,:,::1],f8[:,::1],f8[:,::1],i8,i8)")
+def forward_dynamics(tree, data, q, u, tau, wrenches, udot, status, begin, end):
     """Returns 1 if an inertia is not positive: `status` (samples, 1) then tells the coordinate, or -1."""
     t = view(TREE, tree)
     d = lanes_view(DATA, data)
@@ -324,27 +383,55 @@ def forward_dynamics(tree, data, q, u, tau, udot, status, begin, end):
     for first in range(begin, end, LANES):
         found = forward_dynamics_of(
             t, d, lanes_samples(q, first), lanes_samples(u, first), lanes_samples(tau, first),
-            lanes_samples(udot, first),
+            lanes_samples(wrenches, first), lanes_samples(udot, first),
         )  # fmt: skip
         failed |= note(found, lanes_samples(status, first))
     return failed
 
 
-@entry("i8(i8,i8,i8,f8[:,::1],f8[:,::1],f8[:,::1],f8[:,:,:,::1],i8,i8)")
-def inverse_dynamics_derivatives(tree, data, work, q, u, udot, D, begin, end):
+@entry("i8(i8,i8,f8[:,::1],f8[:,::1],f8[:,::1],f8[:,:,::1],f8[:,::1],f8[:,::1],f8[:,::1],i8,i8)")
+def hybrid_dynamics(tree, data, q, u, values, wrenches, udot, tau, status, begin, end):
+    """Returns and `status` as `forward_dynamics`; the tree says which coordinates are prescribed."""
+    t = view(TREE, tree)
+    d = lanes_view(DATA, data)
+    failed = 0
+    for first in range(begin, end, LANES):
+        found = hybrid_dynamics_of(
+            t, d, lanes_samples(q, first), lanes_samples(u, first), lanes_samples(values, first),
+            lanes_samples(wrenches, first), lanes_samples(udot, first), lanes_samples(tau, first),
+        )  # fmt: skip
+        failed |= note(found, lanes_samples(status, first))
+    return failed
+
+
+@entry("i8(i8,i8,i8,f8[:,::1],f8[:,:,::1],f8[:,::1],i8,i8)")
+def inverse_mass_matrix(tree, data, columns, q, M, status, begin, end):
+    """Returns and `status` as `forward_dynamics`."""
+    t = view(TREE, tree)
+    d = lanes_view(DATA, data)
+    b = lanes_view(COLUMNS, columns)
+    failed = 0
+    for first in range(begin, end, LANES):
+        found = inverse_mass_matrix_of(t, d, b, lanes_samples(q, first), lanes_samples(M, first))
+        failed |= note(found, lanes_samples(status, first))
+    return failed
+
+
+@entry("i8(i8,i8,i8,f8[:,::1],f8[:,::1],f8[:,::1],f8[:,:,::1],f8[:,:,:,::1],i8,i8)")
+def inverse_dynamics_derivatives(tree, data, work, q, u, udot, wrenches, D, begin, end):
     t = view(TREE, tree)
     d = lanes_view(DATA, data)
     w = lanes_view(DERIVATIVES, work)
     for first in range(begin, end, LANES):
         inverse_dynamics_derivatives_of(
             t, d, w, lanes_samples(q, first), lanes_samples(u, first), lanes_samples(udot, first),
-            lanes_samples(D, first),
+            lanes_samples(wrenches, first), lanes_samples(D, first),
         )  # fmt: skip
     return 0
 
 
-@entry("i8(i8,i8,i8,f8[:,::1],f8[:,::1],f8[:,::1],f8[:,:,:,::1],f8[:,::1],i8,i8)")
-def forward_dynamics_derivatives(tree, data, work, q, u, tau, D, status, begin, end):
+@entry("i8(i8,i8,i8,f8[:,::1],f8[:,::1],f8[:,::1],f8[:,:,::1],f8[:,:,:,::1],f8[:,::1],i8,i8)")
+def forward_dynamics_derivatives(tree, data, work, q, u, tau, wrenches, D, status, begin, end):
     """Returns and `status` as `forward_dynamics`."""
     t = view(TREE, tree)
     d = lanes_view(DATA, data)
@@ -353,7 +440,7 @@ def forward_dynamics_derivatives(tree, data, work, q, u, tau, D, status, begin, 
     for first in range(begin, end, LANES):
         found = forward_dynamics_derivatives_of(
             t, d, w, lanes_samples(q, first), lanes_samples(u, first), lanes_samples(tau, first),
-            lanes_samples(D, first),
+            lanes_samples(wrenches, first), lanes_samples(D, first),
         )  # fmt: skip
         failed |= note(found, lanes_samples(status, first))
     return failed
@@ -368,8 +455,8 @@ def integrate(tree, data, q, u, h, moved, begin, end):
     return 0
 
 
-@entry("i8(i8,i8,i8,f8[:,::1],f8[:,::1],f8[:,:,::1],f8,i8,i8,f8[:,:,::1],f8[:,:,::1],f8[:,::1],i8,i8)")
-def simulate(tree, data, rollout, q, u, tau, h, steps, every, q_out, u_out, status, begin, end):
+@entry("i8(i8,i8,i8,f8[:,::1],f8[:,::1],f8[:,:,::1],f8[:,:,::1],f8,i8,i8,f8[:,:,::1],f8[:,:,::1],f8[:,::1],i8,i8)")
+def simulate(tree, data, rollout, q, u, tau, wrenches, h, steps, every, q_out, u_out, status, begin, end):
     """Steps of smooth motion; every `every`-th state goes to q_out, u_out (samples, steps // every, dofs).
 
     `tau` has one row for each step of a sample, or one for all. Returns and `status` as `forward_dynamics`.
@@ -380,8 +467,8 @@ def simulate(tree, data, rollout, q, u, tau, h, steps, every, q_out, u_out, stat
     failed = 0
     for first in range(begin, end, LANES):
         found = simulate_of(
-            t, d, w, lanes_samples(q, first), lanes_samples(u, first), lanes_samples(tau, first), h, steps, every,
-            lanes_samples(q_out, first), lanes_samples(u_out, first),
+            t, d, w, lanes_samples(q, first), lanes_samples(u, first), lanes_samples(tau, first),
+            lanes_samples(wrenches, first), h, steps, every, lanes_samples(q_out, first), lanes_samples(u_out, first),
         )  # fmt: skip
         failed |= note(found, lanes_samples(status, first))
     return failed

@@ -15,7 +15,7 @@ from kido.errors import StateError
 from kido.jit import JIT_DISABLED, LANES, Struct
 from kido.jit.team import available_cores
 from kido.joints import JointKind
-from kido.quantities.branches import derivatives_workspace
+from kido.quantities.branches import columns_workspace, derivatives_workspace
 from kido.tree import TREE, data_for
 
 if TYPE_CHECKING:
@@ -26,20 +26,33 @@ MAKERS: dict[str, Callable[[Struct, int], Struct]] = {
     "data": lambda tree, samples: data_for(tree, samples=samples),
     "rollout": lambda tree, samples: ROLLOUT(samples=samples, dofs=len(tree.body_of_dof)),
     "derivation": derivatives_workspace,
+    "columns": columns_workspace,
 }
 WORK_SPACES = {
     "simulate": ("data", "rollout"),
+    "inverse_mass_matrix": ("data", "columns"),
     "inverse_dynamics_derivatives": ("data", "derivation"),
     "forward_dynamics_derivatives": ("data", "derivation"),
 }
+Variant = str | tuple[int, ...] | None
+MIXED = "mixed"
 FEWEST = 8  # groups of lanes for which starting another thread pays
 
 
-def arrays_of(tree: Struct, mixed: bool) -> dict[str, np.ndarray]:
-    """Arrays of a tree; `mixed`: its free joints integrated with their linear velocity in fixed axes, as worlds do."""
+def arrays_of(tree: Struct, variant: Variant) -> dict[str, np.ndarray]:
+    """Arrays of a tree.
+
+    Args:
+        tree: the skeleton's own.
+        variant: `MIXED`: its free joints integrated with their linear velocity in fixed axes, as worlds do; indices of
+            coordinates: those are prescribed, and no others; None: the tree as it is.
+    """
     arrays = {name: getattr(tree, name) for name in TREE.arrays}
-    if mixed:
+    if variant == MIXED:
         arrays["kind"] = np.where(arrays["kind"] == JointKind.FREE, int(JointKind.FREE_MIXED), arrays["kind"])
+    elif variant is not None:
+        arrays["prescribed"] = np.zeros_like(arrays["prescribed"])
+        arrays["prescribed"][list(variant)] = 1
     return arrays
 
 
@@ -61,7 +74,7 @@ class Threads:
 
     def _invalidate(self) -> None:
         self._tree: Struct | None = None
-        self._mixed: Struct | None = None
+        self._variants: dict[Variant, Struct] = {}
         self._spaces: dict[tuple[int, str], Struct] = {}
         self._pool: ThreadPoolExecutor | None = None
         self._process = os.getpid()
@@ -77,7 +90,7 @@ class Threads:
         """The skeleton's tree with all changes of the model, and work space that fits it."""
         tree: Struct = self.skeleton.current_state.compiled_tree()
         if tree is not self._tree:
-            self._tree, self._mixed, self._spaces = tree, None, {}
+            self._tree, self._variants, self._spaces = tree, {}, {}
         return tree
 
     def _work_space(self, tree: Struct, thread: int, name: str) -> tuple[int, ...]:
@@ -90,14 +103,16 @@ class Threads:
             addresses.append(self._spaces[thread, kind].address)
         return tuple(addresses)
 
-    def run(self, name: str, count: int, *arguments: Any) -> int:
+    def run(self, name: str, count: int, *arguments: Any, variant: Variant = None) -> int:
         """Call the entry of a name for samples 0..count-1; returns the largest of what it returned."""
         entry: Callable[..., int] = getattr(states, name)
         tree = self._current_tree()
         address = tree.address
-        if name == "simulate":
-            self._mixed = self._mixed or TREE(**arrays_of(tree, True))
-            address = self._mixed.address
+        if variant is not None:
+            if variant not in self._variants:
+                kept = {key: made for key, made in self._variants.items() if key == MIXED}
+                self._variants = kept | {variant: TREE(**arrays_of(tree, variant))}
+            address = self._variants[variant].address
         groups = -(-count // LANES)
         parts = max(1, min(self.threads, groups // FEWEST))
         bounds = [LANES * (groups * k // parts) for k in range(parts)] + [count]

@@ -58,8 +58,8 @@ class Worlds(FixedAttributes):
             - "mass": (worlds, bodies) [kg], moments of inertia in proportion; "com": (worlds, bodies, 3) [m]; "moment":
               (worlds, bodies, 3, 3) [kg m^2], as in `Inertia`; where several are given, in this order;
             - "friction": (worlds, bodies), of all colliding shapes of each body; those without such have none;
-            - "damping", "spring_stiffness", "rest_position", "coulomb_friction", "position_gain", "velocity_gain":
-              (worlds, dofs), as `DegreeOfFreedom` has them.
+            - "damping", "armature", "spring_stiffness", "rest_position", "coulomb_friction", "position_gain",
+              "velocity_gain": (worlds, dofs), as `DegreeOfFreedom` has them.
 
             Bodies and coordinates are those of the chosen skeleton; or a dictionary from their names to arrays
             (worlds, ...) says of which ("skeleton/name" where a name is not unique).

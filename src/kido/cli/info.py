@@ -79,6 +79,7 @@ DOF_COLUMNS = (
     "damping",
     "coulomb_friction",
     "spring_stiffness",
+    "armature",
     "rest_position",
 )
 
@@ -157,14 +158,15 @@ def skeleton_lines(data: dict[str, Any]) -> list[str]:
         *_table([("body", "joint", "type", "mass [kg]", "collides as"), *_tree_rows(data["bodies"])]),
     ]
     if data["dofs"]:
-        head = ("degree of freedom", "lower", "upper", "velocity", "force", "damping", "friction", "spring")
-        driven = any(d["actuator"] != "force" for d in data["dofs"])  # a column that says something
+        head = ["degree of freedom", "lower", "upper", "velocity", "force", "damping", "friction", "spring"]
+        rotors = any(d["armature"] for d in data["dofs"])  # columns that say something
+        driven = any(d["actuator"] != "force" for d in data["dofs"])
+        keys = DOF_COLUMNS[: 8 if rotors else 7]
         rows = [
-            (d["name"], *(_number(d[key]) for key in DOF_COLUMNS[:7]), *([d["actuator"]] if driven else []))
-            for d in data["dofs"]
+            (d["name"], *(_number(d[key]) for key in keys), *([d["actuator"]] if driven else [])) for d in data["dofs"]
         ]
-        head = (*head, "actuator") if driven else head
-        found += ["", *_table([head, *rows])]
+        head += ["rotor"] * rotors + ["actuator"] * driven
+        found += ["", *_table([tuple(head), *rows])]
     if data["loops"]:
         found += ["", *loop_lines(data["loops"])]
     if data["warnings"]:

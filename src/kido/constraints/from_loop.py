@@ -54,6 +54,8 @@ def lost_in_loop(joint: Any) -> list[str]:
         lost.append("all that it holds")
     if np.isfinite(joint.velocity_lower_limit).any() or np.isfinite(joint.velocity_upper_limit).any():
         lost.append("velocity limits")
+    if joint.armature.any():
+        lost.append("rotor inertia")
     if kind is None or not kind.free_axes(joint):
         values = [_values(joint, k) for k in range(joint.num_dofs)]
         if any(np.isfinite(v["lower_limit"]) or np.isfinite(v["upper_limit"]) for v in values):

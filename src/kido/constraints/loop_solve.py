@@ -281,7 +281,7 @@ def seen_as_turn(t, d, lp, g):
         along += lp.right[s] * lp.left[s]
     for e in range(lp.group_member[g], lp.group_member[g + 1]):
         tree_index = lp.member[e]
-        rest += 2.0 * kinetic_energy(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1])
+        rest += 2.0 * kinetic_energy(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1], lp.predicted)
     if along <= TURNED * rest:
         return 1.0
     return max(LOST * rest - along, 0.0) / ((LOST - TURNED) * rest) if rest > 0.0 else 0.0

@@ -60,6 +60,7 @@ class ROW_ORIGINS(Struct):
     impact_gap = floats("blocks", unit="m", doc="gap at the step's start")
     impact_speed = floats("blocks", unit="m/s", doc="velocity along the normal there")
     impact_rate = floats("blocks", unit="m/s^2", doc="its rate by forces")
+    impact_placed = floats("blocks", unit="s", doc="time of the step at which its bodies were looked at; 1e300: never")
     impact_changed = integers("blocks", doc="1: impacts of others changed them")
     impact_time = floats("blocks", unit="s", doc="of one that is solved with others, from the step's start on")
     impact_sum = floats("blocks", unit="N s", doc="impulses of those alone")

@@ -53,9 +53,9 @@ from kido.solvers.laws import (
     contact_law,
     follow_bounded,
     follow_contact,
-    halve_step,
     held_penalty,
     keep_iterate,
+    take_back,
 )
 from kido.solvers.problem import BOUNDED, PROBLEM
 from kido.solvers.rows import INDEX, free_velocity, is_deferred, load_impulse, project_block, set_impulse
@@ -316,7 +316,8 @@ def tree_newton_island(address, island, cap, unused):
             if columns == 0:
                 weigh_held(t, d, y, first, last)
             best, vain, penalty = merit, 0.0, LAW_PENALTY
-            more = 1 if merit > 1.0 else REST_STEPS
+            cold = merit > 1.0
+            more = 1 if cold else REST_STEPS
             while done < cap and vain < PATIENCE and math.isfinite(merit) and (merit > 1.0 or more > 0):
                 gather(c, island, BEST_ROW)
                 while done < cap and vain < PATIENCE and math.isfinite(merit) and (merit > GOOD_MERIT or more > 0):
@@ -326,7 +327,7 @@ def tree_newton_island(address, island, cap, unused):
                             break
                         more -= 1
                     firm = merit <= 1.0 or (done == 0 and merit <= WARM)
-                    held = FIRM_PENALTY if firm else held_penalty(vain, penalty)
+                    held = FIRM_PENALTY if firm else held_penalty(merit, vain, penalty)
                     if columns > 0:
                         release_touched(y, x, slot)
                         hold_blocks(c, src, y, island, held)
@@ -341,10 +342,14 @@ def tree_newton_island(address, island, cap, unused):
                     follow_tree(c, src, y, island)
                     before = merit
                     merit = measure_rows(c, island, V)
-                    if merit > before:
-                        halve_step(c, island, 1.0)
-                        merit = measure_rows(c, island, V)
                     done += 1
+                    if merit > before:
+                        solved = cold and before <= 1.0
+                        take_back(c, island, 1.0 if solved else 0.5)
+                        merit = measure_rows(c, island, V)
+                        if solved:
+                            more = 0
+                            break
                     best, vain, penalty = adapt(merit, before, best, vain, penalty)
                 if not math.isfinite(merit):
                     put_back(c, island, BEST_ROW)

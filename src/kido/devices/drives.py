@@ -12,7 +12,10 @@ class Gear(Model):
 
         torque on the joint = ratio * motor torque * (eta where the motor drives, 1 / eta where the joint does)
 
-    eta changes smoothly over `transition` of speed. The rotor's inertia, seen from the joint, is ratio^2 times its own.
+    eta changes smoothly over `transition` of speed. The rotor's inertia is the joint's, as `armature` says.
+
+    Example:
+        >>> joint.armature = gear.armature(motor)
     """
 
     ratio = Parameter(100.0)
@@ -22,6 +25,10 @@ class Gear(Model):
     joint_speed = Input("rad/s")
     joint_torque = Output("N m")
     motor_speed = Output("rad/s")
+
+    def armature(self, motor: Model) -> float:
+        """Inertia of a motor's rotor as the joint has it, ratio^2 J_r [kg m^2]."""
+        return float(self.ratio) ** 2 * float(motor.rotor_inertia)
 
     def outputs(self):
         drives = 0.5 * (1.0 + np.tanh(np.sign(self.ratio * self.motor_torque) * self.joint_speed / self.transition))

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from kido.systems import Input, Model, Noise, Output, Parameter, State
+from kido.errors import ModelError
+from kido.skeleton import Joint
+from kido.systems import Input, Model, Noise, Output, Parameter, PythonModel, State
 
 WIDE = 1e300
 
@@ -120,3 +122,70 @@ class Encoder(Model):
     def update(self):
         count = np.floor((self.angle - self.offset) * self.counts / (2.0 * np.pi))
         return {"count": count, "moved": self.samples * (count - self.count), "samples": 1.0}
+
+
+class ForceTorqueSensor(PythonModel):
+    """All six components of what a joint carries, as a sensor in a wrist or a foot that is a weld does.
+
+        [force; torque] from parent to child = rate of momentum of what is behind the joint
+                                               - its weight - its contacts' forces,    + bias + noise
+
+    about the joint, in axes of its child body, of the last step of the world. Forces that other models give to bodies
+    behind the joint, by a `BodyPort`, are to be connected as well, about the joint in world axes: it carries them too.
+    Springs, motors and friction of the joint itself are part of what it carries. Biases walk.
+
+    Args:
+        joint: of a skeleton in the system's world.
+        name, rate, **values: as of models.
+
+    Raises:
+        ModelError: no joint of a skeleton.
+
+    Source: Featherstone, Rigid Body Dynamics Algorithms (2008), section 5.3; noise as of `Sensor`.
+    """
+
+    rate = 1000
+    force_noise = Parameter(0.0, "N", low=0.0, doc="density: by sqrt(Hz)")
+    torque_noise = Parameter(0.0, "N m", low=0.0, doc="density: by sqrt(Hz)")
+    force_walk = Parameter(0.0, "N/s", low=0.0, doc="of the bias: by sqrt(Hz)")
+    torque_walk = Parameter(0.0, "N m/s", low=0.0, doc="of the bias: by sqrt(Hz)")
+    given_force, given_torque = Input("N", 3, default=0.0), Input("N m", 3, default=0.0)
+    force, torque = Output("N", 3), Output("N m", 3)
+    force_bias, torque_bias = State("N", (0.0, 0.0, 0.0)), State("N m", (0.0, 0.0, 0.0))
+    n, m, v, w = Noise(3), Noise(3), Noise(3), Noise(3)
+
+    def __init__(self, joint: Joint, name: str | None = None, *, rate: Any = None, **values: Any):
+        super().__init__(name, rate=rate, **values)
+        if not isinstance(joint, Joint) or joint.skeleton is None:
+            raise ModelError(f"model {self.name!r}: expected a joint of a skeleton, got {joint!r}")
+        self._joint = joint
+
+    @property
+    def joint(self) -> Joint:
+        """That carries."""
+        return self._joint
+
+    def outputs(self):
+        body = self._joint.child
+        R, at = np.asarray(body.world_transform)[:3, :3], np.asarray(body.world_transform)[:3, 3]
+        carried = np.array(self._joint.reaction_wrench())
+        world = self.system_of(self.path).world
+        if world is not None:
+            contacts = world.contacts
+            for own in body.subtree:
+                carried -= contacts.wrench_on(own, at)
+        to_joint = R @ np.asarray(self._joint.transform_from_child)[:3, 3]
+        force = carried[3:] - self.given_force
+        torque = carried[:3] - np.cross(to_joint, carried[3:]) - self.given_torque
+        root = np.sqrt(self.period)
+        return {
+            "force": R.T @ force + self.force_bias + self.force_noise / root * self.n,
+            "torque": R.T @ torque + self.torque_bias + self.torque_noise / root * self.m,
+        }
+
+    def update(self):
+        root = np.sqrt(self.period)
+        return {
+            "force_bias": self.force_bias + self.force_walk * root * self.v,
+            "torque_bias": self.torque_bias + self.torque_walk * root * self.w,
+        }

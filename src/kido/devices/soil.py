@@ -1,21 +1,42 @@
-"""Wheels on soil that yields."""
+"""Wheels and tracks on soil that yields."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from kido.systems import Assembly, BodyPort, Input, Model, Output, Parameter, State
+from kido.systems import Input, Model, Output, Parameter
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)  # of an angle from 0 to 1, twice: before and behind the peak
 _NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS
-WAVES = 16  # that the ground of a `SoilContact` is made of
 STILL = 1e-3  # [m/s] speed within which slip fades in
 
 
-class SoilWheel(Model):
+class Soil(Model):
+    """What the soil below a wheel or a track is like; by default dry sand.
+
+        pressure = (k_c / b + k_phi) z^n,    shear stress = (c + pressure tan phi) (1 - exp(-j / K))
+
+    at the sinkage z, after a displacement j by shear, with b the smaller side of the ground that bears.
+
+    Source: M. Bekker, Introduction to Terrain-Vehicle Systems (1969); Z. Janosi, B. Hanamoto (1961); numbers of dry
+    sand: J. Y. Wong, Theory of Ground Vehicles (2008), table 2.3.
+    """
+
+    cohesive_modulus = Parameter(990.0, doc="k_c [N/m^(n+1)]; dry sand by default", low=0.0)
+    frictional_modulus = Parameter(1528.43e3, doc="k_phi [N/m^(n+2)]", low=0.0)
+    exponent = Parameter(1.1, low=1e-3, doc="n of sinkage")
+    cohesion = Parameter(1040.0, "Pa", low=0.0, doc="c")
+    friction_angle = Parameter(np.radians(28.0), "rad", low=0.0, high=1.5, doc="phi")
+    shear_modulus = Parameter(0.025, "m", low=1e-9, doc="K, shear deformation modulus")
+
+    def modulus(self, width: Any) -> Any:
+        """Pressure by the power n of sinkage, below something of a width [m]."""
+        return self.cohesive_modulus / width + self.frictional_modulus
+
+
+class SoilWheel(Soil):
     """A rigid wheel on soil: forces by its sinkage and slip, from stresses along its rim.
 
     From where it enters the soil at theta_1 = acos(1 - z / r) to theta_2 = 0 behind, with theta_m = (c_1 + c_2 s)
@@ -35,12 +56,6 @@ class SoilWheel(Model):
     """
 
     radius, width = Parameter(0.15, "m", low=1e-6), Parameter(0.1, "m", low=1e-6)
-    cohesive_modulus = Parameter(990.0, doc="k_c [N/m^(n+1)]; dry sand by default", low=0.0)
-    frictional_modulus = Parameter(1528.43e3, doc="k_phi [N/m^(n+2)]", low=0.0)
-    exponent = Parameter(1.1, low=1e-3, doc="n of sinkage")
-    cohesion = Parameter(1040.0, "Pa", low=0.0, doc="c")
-    friction_angle = Parameter(np.radians(28.0), "rad", low=0.0, high=1.5, doc="phi")
-    shear_modulus = Parameter(0.025, "m", low=1e-9, doc="K, shear deformation modulus")
     peak, peak_by_slip = Parameter(0.4, doc="c_1"), Parameter(0.15, doc="c_2")
     sinkage = Input("m", doc="of the lowest point below the surface, z")
     speed = Input("m/s", doc="of the hub along the ground, v")
@@ -61,7 +76,7 @@ class SoilWheel(Model):
         z = np.clip(self.sinkage, 0.0, 0.9 * r)
         enters = np.arccos(1.0 - z / r)
         middle = np.clip(self.peak + self.peak_by_slip * s, 0.05, 0.95) * enters
-        modulus = (self.cohesive_modulus / b + self.frictional_modulus) * r**self.exponent
+        modulus = self.modulus(b) * r**self.exponent
         load = pull = torque = 0.0
         for node, weight in zip(_NODES, _WEIGHTS, strict=True):
             for angle, seen, share in (
@@ -87,106 +102,86 @@ class SoilWheel(Model):
         }
 
 
-class SoilContact(Model):
-    """Between the hub of a wheel and a `SoilWheel`, on ground of waves; its rate is that of the world's steps.
+class SoilTrack(Soil):
+    """A flat track on soil: forces by its sinkage and slip, with the pressure even and the shear growing along it.
 
-        h(x, y) = sum a sin(k_x x + k_y y + phase),    n the normal,    e = axle x n ahead,    l = n x e aside
-        sinkage = r - n_z (z - h)
-        T ds/dt = (r w - v) - s max(|r w|, |v|),    force = n N + e P + l S,    S = -N tan(phi) v_l / (|v_l| + v_0)
+        load = b L p,  p = (k_c / b + k_phi) z^n
+        thrust = (b L c + load tan phi) (1 - K / (i L) (1 - exp(-i L / K)))
+        resistance = b (k_c / b + k_phi) z^(n + 1) / (n + 1),    drawbar pull = thrust - resistance
 
-    with N = load max(1 - d v_n, 0) and drawbar pull P alike, and the torque of the soil about the axle. Slip builds up
-    over the length T that the soil is sheared, so that a wheel at rest is held; where it is steady it is that of
-    `SoilWheel`, which is given a speed and a spin of that slip. At rest the resistance of the soil may turn with each
-    step, as friction does: a wheel on a slope creeps by tenths of a millimetre a second.
+    with i = 1 - v / (r w), also where it is braked, and then the thrust is against its motion. Slip is told as that of
+    wheels: where it is braked r w / v - 1. Out of the soil there is no force. Bulldozing by its front is left out.
 
-    Source: of the slip H. Pacejka, Tire and Vehicle Dynamics (2012), section 7.2; of the damping K. Hunt, F. Crossley
-    (1975).
+    Source: J. Y. Wong, Theory of Ground Vehicles (2008), sections 2.4 and 2.5.1, equations of uniform pressure.
     """
 
-    rate = 500
-    radius = Parameter(0.15, "m", low=1e-6)
-    waves = Parameter(np.zeros((WAVES, 4)), doc="amplitude [m], wave numbers along x and y [rad/m], phase [rad]")
-    shearing = Parameter(0.025, "m", low=1e-6, doc="T")
-    damping = Parameter(2.0, "s/m", low=0.0, doc="d")
-    side = Parameter(np.tan(np.radians(28.0)), low=0.0, doc="tan(phi)")
-    slow = Parameter(0.02, "m/s", low=1e-6, doc="v_0")
-    position, velocity = Input("m", 3), Input("m/s", 3)
-    rotation, angular_velocity = Input("1", (3, 3)), Input("rad/s", 3)
-    load, drawbar_pull, resistance = Input("N"), Input("N"), Input("N m", doc="torque of the soil, against the drive")
-    sinkage, speed, spin = Output("m"), Output("m/s"), Output("rad/s")
-    force, torque, pull = Output("N", 3), Output("N m", 3), Output("N", doc="P, along the ground")
-    slip = State("1")
-
-    def _ground(self) -> tuple[Any, Any]:
-        """Height and normal under the hub."""
-        a, kx, ky, phase = self.waves.T
-        angle = kx * self.position[0] + ky * self.position[1] + phase
-        slope = a * np.cos(angle)
-        hx, hy = slope @ kx, slope @ ky
-        size = np.sqrt(1.0 + hx * hx + hy * hy)
-        return a @ np.sin(angle), np.array([-hx / size, -hy / size, 1.0 / size])
-
-    def _axes(self) -> tuple[Any, Any, Any, Any]:
-        h, n = self._ground()
-        e = np.cross(self.rotation[:, 1], n)
-        e = e / np.sqrt(e @ e + 1e-12)
-        return h, n, e, np.cross(n, e)
-
-    def _speeds(self, e: Any) -> tuple[Any, Any]:
-        """Of the rim and of the hub, along the ground."""
-        return self.radius * (self.angular_velocity @ self.rotation[:, 1]), self.velocity @ e
+    length, width = Parameter(1.0, "m", low=1e-6, doc="that bears, L"), Parameter(0.2, "m", low=1e-6, doc="b")
+    radius = Parameter(0.15, "m", low=1e-6, doc="of the sprocket with the belt on it, r")
+    sinkage = Input("m", doc="of the track below the surface, z")
+    speed = Input("m/s", doc="of the hull along the track, v")
+    spin = Input("rad/s", doc="of the sprocket, w; positive drives ahead")
+    load, thrust = Output("N"), Output("N")
+    resistance = Output("N", doc="against its motion")
+    drawbar_pull = Output("N")
+    torque = Output("N m", doc="of the soil on the sprocket, against its drive")
+    slip = Output("1", doc="from -1 to 1")
 
     def outputs(self):
-        h, n, e, side = self._axes()
-        rim, v = self._speeds(e)
-        ahead, s = np.where(rim + v >= 0.0, 1.0, -1.0), self.slip
-        drives = ahead * s >= 0.0
-        across = self.velocity @ side
-        damped = np.maximum(1.0 - self.damping * (self.velocity @ n), 0.0)
-        N = self.load * damped
-        push = -N * self.side * across / (np.abs(across) + self.slow)
+        area, rim, z = self.length * self.width, self.radius * self.spin, np.maximum(self.sinkage, 1e-30)
+        faster = np.maximum(np.maximum(np.abs(rim), np.abs(self.speed)), STILL)
+        slides = rim - self.speed
+        ahead = np.where(rim + self.speed >= 0.0, 1.0, -1.0)
+        # Displacement at the rear by K; where that is small, 1 - (1 - exp(-x)) / x = x/2 - x^2/6 + x^3/24.
+        x = np.abs(slides) / np.maximum(np.abs(rim), STILL) * self.length / self.shear_modulus
+        far = np.maximum(x, 1e-3)
+        share = np.where(x < 1e-3, x / 2.0 - x**2 / 6.0 + x**3 / 24.0, 1.0 - (1.0 - np.exp(-far)) / far)
+        touches = self.sinkage > 0.0
+        pressed = touches * self.modulus(self.width) * z**self.exponent
+        strength = touches * area * (self.cohesion + pressed * np.tan(self.friction_angle))
+        thrust = np.sign(slides) * strength * share
+        resistance = np.clip(self.speed / STILL, -1.0, 1.0) * self.width * pressed * z / (self.exponent + 1.0)
         return {
-            "sinkage": self.radius - n[2] * (self.position[2] - h),
-            "speed": np.where(drives, ahead - s, ahead),
-            "spin": np.where(drives, ahead, ahead + s) / self.radius,
-            "force": N * n + damped * self.drawbar_pull * e + push * side,
-            "torque": -damped * self.resistance * self.rotation[:, 1],
-            "pull": damped * self.drawbar_pull,
+            "load": area * pressed,
+            "thrust": thrust,
+            "resistance": resistance,
+            "drawbar_pull": thrust - resistance,
+            "torque": self.radius * thrust,
+            "slip": ahead * slides / faster,
         }
 
-    def update(self):
-        rim, v = self._speeds(self._axes()[2])
-        part = self.period / self.shearing
-        faster = np.maximum(np.abs(rim), np.abs(v))
-        return {"slip": np.clip((self.slip + part * (rim - v)) / (1.0 + part * faster), -1.0, 1.0)}
 
+class SoilContact(Model):
+    """Between a body and the soil below a wheel or a track of its: sinkage and speed, and the force of both.
 
-class WheelOnSoil(Assembly):
-    """A wheel of a world on soil: its body's `BodyPort`, a `SoilContact` and a `SoilWheel`, `hub`, `contact`, `soil`.
+        z = ground - height,    v along and across the body's x axis in the ground's plane
+        force = (load - damping dz/dt, not below 0) n + drawbar pull e_x - load mu tanh(v_across / v_0) e_y
 
-    Args:
-        name: in its assembly.
-        wheel: body whose y axis is the axle; its shapes should touch nothing.
-        waves: of the ground, see `SoilContact`; None: it is level.
-        rate: that of the world's steps [Hz].
-        **values: parameters of the `SoilWheel`.
+    where n is the ground's normal. The port is at the hub, of the body that does not spin, and `drop` the wheel's
+    radius. A track sinks evenly: one contact in its middle bears it and leaves the hull free to pitch, several short
+    ones do not.
     """
 
-    def __init__(self, name: str, wheel: Any, waves: ArrayLike | None = None, rate: Any = 500, **values: Any):
-        super().__init__(name)
-        hub, soil = self.add(BodyPort(wheel, name="hub")), self.add(SoilWheel("soil", rate=rate, **values))
-        contact = self.add(SoilContact("contact", rate=rate, radius=soil.radius, shearing=soil.shear_modulus))
-        contact.side = np.tan(soil.friction_angle)
-        if waves is not None:
-            rows = np.zeros((WAVES, 4))
-            rows[: len(np.asarray(waves))] = waves
-            contact.waves = rows
-        for key in ("position", "rotation", "velocity", "angular_velocity"):
-            self.connect(hub.port(key), contact.port(key))
-        for key in ("sinkage", "speed", "spin"):
-            self.connect(contact.port(key), soil.port(key))
-        for key in ("load", "drawbar_pull"):
-            self.connect(soil.port(key), contact.port(key))
-        self.connect(soil.torque, contact.resistance)
-        self.connect(contact.force, hub.force)
-        self.connect(contact.torque, hub.torque)
+    drop = Parameter(0.0, "m", doc="of the lowest point below that of the port")
+    damping = Parameter(1e3, "N s/m", low=0.0)
+    lateral_friction = Parameter(0.5, low=0.0, doc="mu")
+    lateral_speed = Parameter(0.02, "m/s", low=1e-9, doc="v_0")
+    position, velocity, rotation = Input("m", 3), Input("m/s", 3), Input("1", (3, 3))
+    ground = Input("m", default=0.0, doc="height of the ground below")
+    normal = Input("1", 3, default=(0.0, 0.0, 1.0), doc="unit vector, of the ground")
+    load, drawbar_pull = Input("N"), Input("N")
+    sinkage, speed = Output("m"), Output("m/s", doc="along the ground")
+    force = Output("N", 3, doc="world axes")
+
+    def outputs(self):
+        n = self.normal
+        way = self.rotation[:, 0] - (self.rotation[:, 0] @ n) * n
+        ahead = way / np.sqrt(way @ way + 1e-24)
+        across = np.cross(n, ahead)
+        sinkage = (self.ground - self.position[2]) * n[2] + self.drop
+        carried = np.maximum(self.load - self.damping * (self.velocity @ n), 0.0) * (self.load > 0.0)
+        aside = self.load * self.lateral_friction * np.tanh((self.velocity @ across) / self.lateral_speed)
+        return {
+            "sinkage": sinkage,
+            "speed": self.velocity @ ahead,
+            "force": carried * n + self.drawbar_pull * ahead - aside * across,
+        }

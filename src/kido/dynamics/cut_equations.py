@@ -36,13 +36,27 @@ def driven_bias(t, d, i, moving):
 
 
 @kernel
+def along_dual(o, k, a0, a1, a2, a3, a4, a5):
+    """H'_k . a."""
+    g = o.dual
+    return g[k, 0] * a0 + g[k, 1] * a1 + g[k, 2] * a2 + g[k, 3] * a3 + g[k, 4] * a4 + g[k, 5] * a5
+
+
+@kernel
 def fill_bodies(t, d, o, b, tau, moving):
     """Right-hand sides of bodies and hinges; without velocities, loads and gravity where moving is 0."""
     clear_wrenches(o.W)
+    still = (-t.gravity[0] * moving, -t.gravity[1] * moving, -t.gravity[2] * moving)
     for k in range(tau.shape[0]):
         if t.prescribed[k] == 0:
-            add_dual(t, d, o, k, tau[k], o.W)
-    still = (-t.gravity[0] * moving, -t.gravity[1] * moving, -t.gravity[2] * moving)
+            force = tau[k]
+            if t.armature[k] != 0.0:
+                i = t.body_of_dof[k]
+                a0, a1, a2, a3, a4, a5 = driven_bias(t, d, i, moving)
+                if t.parent[i] < 0:
+                    a3, a4, a5 = a3 + still[0], a4 + still[1], a5 + still[2]
+                force += t.armature[k] * along_dual(o, k, a0, a1, a2, a3, a4, a5)
+            add_dual(t, d, o, k, force, o.W)
     for i in range(t.parent.shape[0]):
         at = b.first[o.body_node[i]]
         for e in range(6):
@@ -130,6 +144,21 @@ def read_bodies(t, o, b, A):
 
 
 @kernel
+def rate_of_total(t, d, o, b, k):
+    """H'_k . (alpha(i) - phi* alpha(p)) of the accelerations in `total`."""
+    total, i = b.total, t.body_of_dof[k]
+    at, parent = b.first[o.body_node[i]], t.parent[i]
+    rate = along_dual(o, k, total[at], total[at + 1], total[at + 2], total[at + 3], total[at + 4], total[at + 5])
+    if parent >= 0:
+        p = b.first[o.body_node[parent]]
+        x, y, z = cross(total[p], total[p + 1], total[p + 2], d.l[i, 0], d.l[i, 1], d.l[i, 2])
+        rate -= along_dual(
+            o, k, total[p], total[p + 1], total[p + 2], total[p + 3] + x, total[p + 4] + y, total[p + 5] + z
+        )
+    return rate
+
+
+@kernel
 def remainder(t, d, lp, y, o, b):
     """x = right - K total, from bodies, hinges and rows as they are, not from blocks."""
     total, W = b.total, o.W
@@ -182,6 +211,9 @@ def remainder(t, d, lp, y, o, b):
                 W[parent, 3] -= push * w[3]
                 W[parent, 4] -= push * w[4]
                 W[parent, 5] -= push * w[5]
+    for k in range(t.armature.shape[0]):
+        if t.prescribed[k] == 0 and t.armature[k] != 0.0:
+            add_dual(t, d, o, k, -t.armature[k] * rate_of_total(t, d, o, b, k), W)
     for i in range(t.parent.shape[0]):
         at = b.first[o.body_node[i]]
         for e in range(6):

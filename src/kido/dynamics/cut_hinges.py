@@ -7,7 +7,8 @@
 N(k) (6, 6 - free coordinates) is the orthonormal complement of the motion columns of the free coordinates, so that a
 prescribed coordinate is a row of its hinge. Coordinates come back by the dual columns: udot_i = H'_i . (alpha(k) -
 phi* alpha(p) - a(k) - H udot_given), H'_i . H_j = 1 for i = j, else 0. A force T_i of an actuator is the wrench H'_i
-T_i on the body, and its opposite on the parent; so is a coupler's. Accelerations are those less gravity.
+T_i on the body, and its opposite on the parent; so is a coupler's, and a rotor's inertia takes -J_i udot_i, which puts
+J_i H'_i H'_i^T on both bodies. Accelerations are those less gravity.
 Theory reference, section b3. Source: Jain (2013), sec. IV; Baraff (1996).
 """
 
@@ -38,7 +39,8 @@ class CUT(Struct):
     tie_block = integers("ties", doc="where the block of the row's node and the body starts")
     tie_turned = integers("ties", doc="1: rows of the block are the body's")
     leans = integers("bodies", doc="1: a body without enough mass, that leans on its hinge")
-    lean_block = integers("bodies", doc="where the block of its parent (rows) and it starts")
+    lean_block = integers("bodies", doc="where the block of its parent (rows) and it starts, if it leans or has rotors")
+    rotors = integers("bodies", doc="1: free coordinates of its hinge have rotors")
     lean = floats("bodies", doc="weight with which it does; before, the largest inertia below it")
     N = floats("bodies", 6, 6, doc="directions that each hinge holds, row by row")
     dual = floats("dofs", 6, doc="dual columns of the free coordinates")
@@ -143,6 +145,8 @@ def fill_body(t, d, o, b, i):
     D[at + 24], D[at + 30], D[at + 19] = -z, y, z
     D[at + 31], D[at + 20], D[at + 26] = -x, -y, x
     D[at + 21], D[at + 28], D[at + 35] = m, m, m
+    if o.rotors[i] != 0:
+        add_rotors(t, d, o, b, i)
     node = o.hinge_node[i]
     if node < 0:
         return
@@ -163,6 +167,33 @@ def fill_body(t, d, o, b, i):
 
 
 @kernel
+def add_to_bodies(t, d, o, b, i, factor, h0, h1, h2, h3, h4, h5):
+    """Add factor h h^T to the inertias of body i and its parent, by their relative motion along h."""
+    D, parent = b.value, t.parent[i]
+    own = b.diagonal[o.body_node[i]]
+    o.W[i, 0], o.W[i, 1], o.W[i, 2], o.W[i, 3], o.W[i, 4], o.W[i, 5] = h0, h1, h2, h3, h4, h5
+    if parent >= 0:
+        w = shift(d, i, h0, h1, h2, h3, h4, h5)
+        o.W[parent, 0], o.W[parent, 1], o.W[parent, 2] = w[0], w[1], w[2]
+        o.W[parent, 3], o.W[parent, 4], o.W[parent, 5] = w[3], w[4], w[5]
+    for e in range(6):
+        for f in range(6):
+            D[own + 6 * e + f] += factor * o.W[i, e] * o.W[i, f]
+            if parent >= 0:
+                D[b.diagonal[o.body_node[parent]] + 6 * e + f] += factor * o.W[parent, e] * o.W[parent, f]
+                D[o.lean_block[i] + 6 * e + f] -= factor * o.W[parent, e] * o.W[i, f]
+
+
+@kernel
+def add_rotors(t, d, o, b, i):
+    """Add the rotor inertias of the free coordinates of body i's hinge."""
+    for k in range(t.first_dof[i], t.first_dof[i + 1]):
+        if t.prescribed[k] == 0 and t.armature[k] != 0.0:
+            g = o.dual
+            add_to_bodies(t, d, o, b, i, t.armature[k], g[k, 0], g[k, 1], g[k, 2], g[k, 3], g[k, 4], g[k, 5])
+
+
+@kernel
 def mean_inertia(d, i):
     """Mean of the diagonal of an articulated inertia."""
     return (d.P[i, 0] + d.P[i, 3] + d.P[i, 5] + d.P[i, 15] + d.P[i, 18] + d.P[i, 20]) / 6.0
@@ -177,27 +208,15 @@ def lean_on_hinge(t, d, o, b, i):
     The equations of body and parent get these of the hinge times -weight N and weight phi N, on both sides, so that the
     solution stays (an augmented Lagrangian). The weight is the body's share of the articulated inertia.
     """
-    D = b.value
     weight = mean_inertia(d, i)
     if not weight > INERTIA_TOLERANCE * o.lean[i]:  # what hangs on it gives way in all directions, and leaves rounding
         weight = o.lean[i]
     if weight == 0.0:  # welded to the world, and alone
         weight = 1.0
     o.lean[i] = weight
-    own, parent = b.diagonal[o.body_node[i]], t.parent[i]
+    n = o.N
     for r in range(b.size[o.hinge_node[i]]):
-        w = shift(d, i, o.N[i, r, 0], o.N[i, r, 1], o.N[i, r, 2], o.N[i, r, 3], o.N[i, r, 4], o.N[i, r, 5])
-        for e in range(6):
-            o.W[i, e] = o.N[i, r, e]
-        if parent >= 0:
-            o.W[parent, 0], o.W[parent, 1], o.W[parent, 2] = w[0], w[1], w[2]
-            o.W[parent, 3], o.W[parent, 4], o.W[parent, 5] = w[3], w[4], w[5]
-        for e in range(6):
-            for f in range(6):
-                D[own + 6 * e + f] += weight * o.W[i, e] * o.W[i, f]
-                if parent >= 0:
-                    D[b.diagonal[o.body_node[parent]] + 6 * e + f] += weight * o.W[parent, e] * o.W[parent, f]
-                    D[o.lean_block[i] + 6 * e + f] -= weight * o.W[parent, e] * o.W[i, f]
+        add_to_bodies(t, d, o, b, i, weight, n[i, r, 0], n[i, r, 1], n[i, r, 2], n[i, r, 3], n[i, r, 4], n[i, r, 5])
 
 
 @kernel

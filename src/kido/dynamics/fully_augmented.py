@@ -187,13 +187,16 @@ class _Order:
         for c in after.get(-1, ()):
             loop_node[c] = add(of.count(c), -1)
         leans = [hinge_node[i] >= 0 and _is_light(tree, i) for i in range(len(self.parent))]
+        rotors = np.zeros(len(self.parent), bool)
+        rotors[tree.body_of_dof[(tree.armature != 0.0) & (tree.prescribed == 0)]] = True
+        coupled = rotors | np.array(leans, bool)  # to their parents, besides by the hinge
         for i, above in enumerate(self.parent):
+            if coupled[i] and above >= 0:
+                pairs.append((body_node[i], body_node[above]))
             if hinge_node[i] >= 0:
                 pairs.append((body_node[i], hinge_node[i]))
                 if above >= 0:
                     pairs.append((hinge_node[i], body_node[above]))
-                    if leans[i]:
-                        pairs.append((body_node[i], body_node[above]))
         pairs += [(loop_node[c], body_node[i]) for c, own in zip(of, ties, strict=True) for i in own]
         self.structure = BlockStructure(sizes, signs, pairs)
         place, slots = self.structure.place, max(len(of), 1)
@@ -203,14 +206,15 @@ class _Order:
         own.place[0] = self.structure.container.address
         count = len(self.parent)
         own.body_node[:count], own.hinge_node[:count], own.leans[:count] = body_node, hinge_node, leans
+        own.rotors[:count] = rotors
         for i, above in enumerate(self.parent):
             own.parent_block[i] = -1
+            if coupled[i] and above >= 0:
+                own.lean_block[i] = place[body_node[above], body_node[i]]
             if hinge_node[i] >= 0:
                 own.hinge_block[i] = place[hinge_node[i], body_node[i]]
                 if above >= 0:
                     own.parent_block[i] = place[body_node[above], hinge_node[i]]
-                    if leans[i]:
-                        own.lean_block[i] = place[body_node[above], body_node[i]]
         for s, c in enumerate(of):
             own.slot_node[s], own.slot_row[s] = loop_node[c], s - of.index(c)
         turned = [[int(body_node[i] > loop_node[c]) for i in bodies] for c, bodies in zip(of, ties, strict=True)]

@@ -207,11 +207,11 @@ class ConstrainedSystem(FixedAttributes):
             y.aim[part], y.rate[part], y.rate_change[part] = numbers
 
     def _present(self) -> tuple[Any, ...]:
-        actuator = self._skeleton_tree.actuator
+        actuator, rotors = self._skeleton_tree.actuator, self._skeleton_tree.armature != 0.0
         mimics = []
         if (actuator == ActuatorType.MIMIC).any():
             mimics = [d.mimic for d in self.skeleton.dofs]
-        return (self.skeleton.structure_version, actuator.tobytes(), *mimics)
+        return (self.skeleton.structure_version, actuator.tobytes(), rotors.tobytes(), *mimics)
 
     @property
     def is_current(self) -> bool:

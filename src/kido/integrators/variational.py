@@ -61,7 +61,7 @@ def start_impulses(t, d, m, h):
                 W[i, 0], W[i, 1], W[i, 2] = h0 + s * x0, h1 + s * x1, h2 + s * x2
                 W[i, 3], W[i, 4], W[i, 5] = h3 + s * x3, h4 + s * x4, h5 + s * x5
             for k in range(t.first_dof[first], t.first_dof[last]):
-                size += s * s * d.tau[k] * d.tau[k] * d.Dinv[k]
+                size += s * s * d.tau[k] * d.tau[k] * d.Dinv[k] + t.armature[k] * d.u[k] * d.u[k]
     return size
 
 
@@ -92,6 +92,8 @@ def correct(t, d, e, m, h):
     """
     next_poses(t, e, m)
     joint_impulses(t, d, m, h)
+    for k in range(m.x.shape[0]):
+        m.u1[k] += t.armature[k] * (m.u0[k] - m.x[k] / h)
     size = 0.0
     for tree_index in range(t.tree_mobile.shape[0]):
         if t.tree_mobile[tree_index] != 0:
@@ -203,8 +205,9 @@ class Variational(CompiledIntegrator):
     mu = [L; P] of bodies, a step solves for q1, and then for u1,
 
         J(q0)^T (mu - (h/2) W0) - (h/2) T0 = M(q0) u0,
-        M(q1) u1 = J(q1)^T (mu + (h/2) W1) + (h/2) T1.
+        M(q1) u1 = J(q1)^T (mu + (h/2) W1) + (h/2) T1,
 
+    where rotors have the momentum J_a x / h on their coordinates, x being what these move by.
     The left side is a discrete inverse dynamics by one sweep out and one back. The root is found by quasi-Newton
     steps, x <- x - h (M + h Kd / 2)^-1 residual, through the articulated-body recursion. As states are
     (q, u), the method is self-starting, and any state may be set between steps.

@@ -45,6 +45,8 @@ def derive_joint_forces(t, d, w, D):
     composite_sweep(t, d, w, 0, n, loads)
     joint_force_derivatives(t, d, w, 0, n, loads, D, 0, 1)
     mass_matrix_from_momenta(w, 0, t.first_dof[n], D, 2)
+    for k in range(t.first_dof[n]):
+        D[2, k, k] += t.armature[k]
 
 
 @kernel

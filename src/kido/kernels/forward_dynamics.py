@@ -2,7 +2,7 @@
 
 A multi-coordinate joint is eliminated coordinate by coordinate: P <- P - U U^T / D. A prescribed coordinate
 is not eliminated; its given acceleration enters the velocity product before the others are.
-D carries the implicit joint damping and spring: D = H P H* + h Kd + (h^2 / 4) Ks.
+D carries rotor inertia J_a, and the implicit joint damping and spring: D = H P H* + J_a + h Kd + (h^2 / 4) Ks.
 Source: Featherstone (1983); Jain, Vaidehi, Rodriguez (1993); the sequential form is our own.
 """
 
@@ -64,6 +64,7 @@ def eliminate_joint(t, d, first, i, h, part, rigid, status):
         if not hinge:
             D += h3 * u3 + h4 * u4 + h5 * u5
         D += h * (t.damping[k] + part * t.stiffness[k])
+        D += t.armature[k]
         if not all_positive(D - small):
             # H P H is at most twice this bound; rounding leaves a singular joint with 1e-16 of it.
             bound = (P[0] + P[3] + P[5]) * (h0 * h0 + h1 * h1 + h2 * h2)
@@ -193,7 +194,7 @@ def accelerations_of_state(t, d):
 
 @kernel
 def prescribed_forces(t, d, first, last):
-    """tau of the prescribed coordinates: T = H (P (A - a) + z), with z after the gather of the children."""
+    """tau of the prescribed coordinates: T = H (P (A - a) + z) + J_a udot, with z after the gather of the children."""
     for i in range(first, last):
         for k in range(t.first_dof[i], t.first_dof[i + 1]):
             if t.prescribed[k] != 0:
@@ -204,4 +205,4 @@ def prescribed_forces(t, d, first, last):
                     d, k, f0 + d.z[i, 0], f1 + d.z[i, 1], f2 + d.z[i, 2],
                     f3 + d.z[i, 3], f4 + d.z[i, 4], f5 + d.z[i, 5],
                 )  # fmt: skip
-                d.tau[k] = s
+                d.tau[k] = s + t.armature[k] * d.udot[k]

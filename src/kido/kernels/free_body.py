@@ -21,13 +21,13 @@ from kido.math.so3 import cross, multiply_symmetric
 
 @kernel
 def is_free_body(t, first, last):
-    """Whether a tree is one body on a free joint at its origin that nothing prescribes, damps or pulls."""
+    """Whether a tree is one body on a free joint at its origin that nothing prescribes, damps or pulls: no rotors."""
     if last - first != 1 or t.kind[first] != FREE_MIXED or t.has_child_offset[first] != 0 or not t.mass[first] > 0.0:
         return False
     k = t.first_dof[first]
     held = 0.0
     for j in range(k, k + 6):
-        held += t.prescribed[j] + abs(t.damping[j]) + abs(t.stiffness[j])
+        held += t.prescribed[j] + abs(t.damping[j]) + abs(t.stiffness[j]) + t.armature[j]
     return held == 0.0
 
 

@@ -62,7 +62,7 @@ class FREE_LANES(Struct):
 
 
 def free_bodies(t: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Which bodies of a forest are single, on free joints that nothing prescribes, damps or pulls.
+    """Which bodies of a forest are single, on free joints that nothing prescribes, damps or pulls, without rotors.
 
     Args:
         t: the forest.
@@ -79,7 +79,7 @@ def free_bodies(t: Any) -> tuple[np.ndarray, np.ndarray]:
     fits &= t.gravity_factor[first] == 1.0
     first = first[fits]
     dofs = t.first_dof[first][:, None] + np.arange(6)
-    held = (t.prescribed[dofs] != 0) | (t.damping[dofs] != 0.0) | (t.stiffness[dofs] != 0.0)
+    held = (t.prescribed[dofs] != 0) | (t.damping[dofs] != 0.0) | (t.stiffness[dofs] != 0.0) | (t.armature[dofs] != 0.0)
     first = first[~held.any(axis=1)]
     m, c, about_origin = t.mass[first], t.com[first], t.inertia[first]
     xx, xy, xz, yy, yz, zz = (0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)

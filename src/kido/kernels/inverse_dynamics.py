@@ -1,6 +1,6 @@
 """Inverse dynamics: recursive Newton-Euler. Theory reference, section a7.
 
-f = phi (M alpha + b - f_ext), T = H f, with alpha(root parent) = [0; -g].
+f = phi (M alpha + b - f_ext), T = H f + J_a udot, with alpha(root parent) = [0; -g] and J_a the rotor inertias.
 Source: Luh, Walker, Paul (1980); Featherstone (2008), section 5.3, here in world axes.
 """
 
@@ -114,7 +114,7 @@ def column_dot(d, k, b0, b1, b2, b3, b4, b5):
 
 @kernel
 def joint_forces(t, d, first, last):
-    """tau of bodies first..last-1 from A and V."""
+    """tau of bodies first..last-1 from A, V and udot."""
     for i in range(first, last):
         body_force(t, d, i)
     gather_joint_forces(t, d, first, last)
@@ -122,14 +122,16 @@ def joint_forces(t, d, first, last):
 
 @kernel
 def gather_joint_forces(t, d, first, last):
-    """tau of bodies first..last-1 from their own f: the gather of f, tips to base."""
+    """tau of bodies first..last-1 from their own f and udot: the gather of f, tips to base."""
     for i in range(last - 1, first - 1, -1):
         if has_hinge(t, i):
             k = t.first_dof[i]
-            d.tau[k] = d.H[k, 0] * d.f[i, 0] + d.H[k, 1] * d.f[i, 1] + d.H[k, 2] * d.f[i, 2]
+            s = d.H[k, 0] * d.f[i, 0] + d.H[k, 1] * d.f[i, 1] + d.H[k, 2] * d.f[i, 2]
+            d.tau[k] = s + t.armature[k] * d.udot[k]
         else:
             for k in range(t.first_dof[i], t.first_dof[i + 1]):
-                d.tau[k] = column_dot(d, k, d.f[i, 0], d.f[i, 1], d.f[i, 2], d.f[i, 3], d.f[i, 4], d.f[i, 5])
+                s = column_dot(d, k, d.f[i, 0], d.f[i, 1], d.f[i, 2], d.f[i, 3], d.f[i, 4], d.f[i, 5])
+                d.tau[k] = s + t.armature[k] * d.udot[k]
         gather_force(t, d, i)
 
 

@@ -27,12 +27,11 @@ from kido.kernels.impulse import velocity_scatter
 from kido.kernels.inertia import start_inertia
 from kido.kernels.inverse_dynamics import column_dot
 from kido.math.so3 import cross
-from kido.tree.workspace import WIDE
 
 
 @kernel
 def eliminate(t, d, h, keep_prescribed):
-    """P, U, Dinv of all bodies with D = H P H + h Kd + h^2 Ks; J and mc must be current.
+    """P, U, Dinv of all bodies with D = H P H + J_a + h Kd + h^2 Ks; J and mc must be current.
 
     Prescribed coordinates are eliminated like the others unless `keep_prescribed`, which makes them rigid.
 
@@ -45,17 +44,17 @@ def eliminate(t, d, h, keep_prescribed):
         start_inertia(t, d, i)
     for i in range(n - 1, -1, -1):
         status = eliminate_joint(t, d, 0, i, h, h, keep_prescribed, status)
-    return int(status)
+    return status
 
 
 @inlined
-def padded(length):
-    """A length of whole vector registers."""
-    return (length + WIDE - 1) // WIDE * WIDE
+def padded(length, wide):
+    """A length of whole blocks of `wide` neighbours: `WIDE` of one problem fill vector registers, in lanes one does."""
+    return (length + wide - 1) // wide * wide
 
 
 @inlined
-def pull_columns(t, d, b, i):
+def pull_columns(t, d, b, i, wide):
     """Rows E of link i's coordinates, and the wrenches Z of its columns seen from its parent's origin."""
     first, last = t.first_dof[i], t.first_dof[i + 1]
     Z0, Z1, Z2, Z3, Z4, Z5, E = b.Z0, b.Z1, b.Z2, b.Z3, b.Z4, b.Z5, b.E
@@ -65,7 +64,7 @@ def pull_columns(t, d, b, i):
         h0, h1, h2, h3, h4, h5 = d.H[k, 0], d.H[k, 1], d.H[k, 2], d.H[k, 3], d.H[k, 4], d.H[k, 5]
         u0, u1, u2, u3, u4, u5 = d.U[k, 0], d.U[k, 1], d.U[k, 2], d.U[k, 3], d.U[k, 4], d.U[k, 5]
         inverse = d.Dinv[k]
-        for c in range(k, k + padded(b.end[i] - k)):
+        for c in range(k, k + padded(b.end[i] - k, wide)):
             e = (h0 * Z0[c] + h1 * Z1[c] + h2 * Z2[c]) + (h3 * Z3[c] + h4 * Z4[c] + h5 * Z5[c])
             e *= -inverse * b.below[i, c]
             E[k, c] = e
@@ -80,7 +79,7 @@ def pull_columns(t, d, b, i):
         Z3[k], Z4[k], Z5[k] = u3 * inverse, u4 * inverse, u5 * inverse
     if t.parent[i] >= 0:
         x, y, z = d.l[i, 0], d.l[i, 1], d.l[i, 2]
-        for c in range(first, first + padded(b.end[i] - first)):
+        for c in range(first, first + padded(b.end[i] - first, wide)):
             s = b.below[i, c]
             f0, f1, f2 = s * Z3[c], s * Z4[c], s * Z5[c]
             Z0[c] += y * f2 - z * f1
@@ -89,15 +88,15 @@ def pull_columns(t, d, b, i):
 
 
 @inlined
-def add_rows(b, r, end, k0, k1, k2, k3, s0, s1, s2, s3):
+def add_rows(b, r, end, wide, k0, k1, k2, k3, s0, s1, s2, s3):
     """Add four rows of E, times s, to `row` from column r to `end`."""
     E, row = b.E, b.row
-    for c in range(r, r + padded(end - r)):
+    for c in range(r, r + padded(end - r, wide)):
         row[c] += (s0 * E[k0, c] + s1 * E[k1, c]) + (s2 * E[k2, c] + s3 * E[k3, c])
 
 
 @kernel
-def inverse_mass_matrix(t, d, b, out):
+def inverse_mass_matrix(t, d, b, wide, out):
     """out = M^-1 (dofs, dofs) = sum_k D_k e_k e_k^T, e_k the rows of D^-1 F^-1; after `eliminate`.
 
     A column's wrench Z starts at its coordinate and moves up to the root, so one for each column is enough.
@@ -105,11 +104,11 @@ def inverse_mass_matrix(t, d, b, out):
     m = out.shape[0]
     row = b.row
     for i in range(t.parent.shape[0] - 1, -1, -1):
-        pull_columns(t, d, b, i)
+        pull_columns(t, d, b, i, wide)
     for k in range(m):
         d.e[k] = 1.0 / d.Dinv[k]
     for r in range(m):
-        for c in range(r, r + padded(m - r)):
+        for c in range(r, r + padded(m - r, wide)):
             row[c] = 0.0
         # Four coordinates at a time: E is 0 past what they move, so that the longest row of the four will do.
         s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
@@ -124,7 +123,7 @@ def inverse_mass_matrix(t, d, b, out):
                 k3, k2, k1, k0 = k2, k1, k0, k
                 count += 1
                 if count == 4:
-                    add_rows(b, r, b.end[i], k0, k1, k2, k3, s0, s1, s2, s3)
+                    add_rows(b, r, b.end[i], wide, k0, k1, k2, k3, s0, s1, s2, s3)
                     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
                     k0, k1, k2 = r, r, r
                     count = 0
@@ -132,7 +131,7 @@ def inverse_mass_matrix(t, d, b, out):
             i = t.parent[i]
             end = t.first_dof[i + 1]
         if count > 0:
-            add_rows(b, r, b.end[last], k0, k1, k2, r, s0, s1, s2, 0.0)
+            add_rows(b, r, b.end[last], wide, k0, k1, k2, r, s0, s1, s2, 0.0)
         for c in range(r, m):
             out[r, c] = row[c]
     for r in range(1, m):

@@ -2,6 +2,7 @@
 
 R(k) = M(k) + sum over children of phi R phi*; M(k,k) = H R H*, and the columns R H* are shifted to the
 ancestors. A composite is a rigid body, so the first ten numbers of its row of P hold it: [J | mc | m].
+Rotor inertias are on the diagonal besides.
 Source: Walker and Orin (1982); Featherstone (2008), section 6.2.
 """
 
@@ -68,9 +69,17 @@ def fill_column(t, d, first, i, k, M):
         i = above
 
 
+@inlined
+def add_armature(t, first, last, M):
+    """Add the rotor inertias of the joints of bodies first..last-1."""
+    offset = t.first_dof[first]
+    for k in range(offset, t.first_dof[last]):
+        M[k - offset, k - offset] += t.armature[k]
+
+
 @kernel
 def mass_matrix_from_composites(t, d, first, last, M):
-    """Fill M (dofs x dofs, symmetric) for bodies first..last-1 from H, l and their own inertias in P."""
+    """Fill M (dofs x dofs, symmetric), less rotors, for bodies first..last-1 from H, l and their own inertias in P."""
     clear(M)
     for i in range(last - 1, first - 1, -1):
         for k in range(t.first_dof[i], t.first_dof[i + 1]):
@@ -86,3 +95,4 @@ def mass_matrix(t, d, first, last, M):
     for i in range(first, last):
         start_composite(t, d, i)
     mass_matrix_from_composites(t, d, first, last, M)
+    add_armature(t, first, last, M)

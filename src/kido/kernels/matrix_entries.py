@@ -136,7 +136,7 @@ def velocity_changes(tree, data, impulses, wrenches, out):
     for i in range(t.parent.shape[0]):
         for r in range(6):
             d.f[i, r] = wrenches[i, r]
-    status = inverse_mass.eliminate(t, d, 0.0, 1)
+    status = int(inverse_mass.eliminate(t, d, 0.0, 1))
     inverse_mass.velocity_changes(t, d, impulses, out)
     return OK if status < 0 else 2 + status
 

@@ -76,13 +76,17 @@ def momentum_about(t, d, c, x, y, z):
 
 @kernel
 def kinetic_energy_of(t, d, c):
-    """sum V . M V / 2 of the chosen bodies [J]."""
+    """sum V . M V / 2 of the chosen bodies, with the rotors of their joints [J]."""
     total = 0.0
     V = d.V
     for i in range(t.parent.shape[0]):
         start_chosen(t, d, c, i)
         h0, h1, h2, h3, h4, h5 = composite_momentum(d, i, V[i, 0], V[i, 1], V[i, 2], V[i, 3], V[i, 4], V[i, 5])
         total += V[i, 0] * h0 + V[i, 1] * h1 + V[i, 2] * h2 + V[i, 3] * h3 + V[i, 4] * h4 + V[i, 5] * h5
+    for i in range(c.springs.shape[0]):
+        if c.springs[i] != 0:
+            for k in range(t.first_dof[i], t.first_dof[i + 1]):
+                total += t.armature[k] * d.u[k] * d.u[k]
     return 0.5 * total
 
 

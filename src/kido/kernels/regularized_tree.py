@@ -9,7 +9,7 @@ has the structure of the mass matrix of the same tree with the inertias I_i + G_
 recursion solves it in O(n). G_i need not be symmetric, as where friction slides: then the elimination has a row
 L = H^T Q beside its column Q H,
 
-    Q <- Q - Q H (H^T Q) / D,    z <- z - Q H (r + H^T z) / D,    D = H^T Q H + g + implicit damping and springs
+    Q <- Q - Q H (H^T Q) / D,    z <- z - Q H (r + H^T z) / D,    D = H^T Q H + J_a + g + implicit damping and springs
 
 Bodies that are not held, nor carry one that is, take no part: the predict stage's elimination has what they weigh.
 Needs transforms, and P, U and Dinv of `articulated_inertias`. Source: Featherstone 1983; Castro,
@@ -22,6 +22,7 @@ from kido.jit import Struct, floats, inlined, integers, kernel
 from kido.kernels.articulated import add_column, add_to_parent, parent_motion, yielding_inertia
 from kido.kernels.inertia import add_shifted, inertia_of, read_inertia, write_rigid
 from kido.kernels.inverse_dynamics import column_dot
+from kido.kernels.kinematics import has_hinge
 
 
 class REGULARIZED(Struct):
@@ -29,9 +30,8 @@ class REGULARIZED(Struct):
     chain = integers("bodies", doc="bodies of each tree that take part, from its first body's entry on, ascending")
     number = integers("trees", doc="how many bodies of each tree take part")
     P = floats("bodies", 21, doc="inertia of a body with all that hangs on it and takes no part")
-    gain = floats("bodies", 36, doc="G of each body, row after row: impulse taken per change of velocity")
+    gain = floats("bodies", 36, doc="G of each body, row after row: impulse taken per change of velocity; in a sweep Q")
     pull = floats("bodies", 6, unit="N m s, N s", doc="z of each body")
-    Q = floats("bodies", 36, doc="articulated inertia with G, row after row")
     z = floats("bodies", 6, unit="N m s, N s", doc="articulated impulse")
     V = floats("bodies", 6, unit="rad/s, m/s", doc="change of velocity, about the body's origin")
     L = floats("dofs", 6, doc="H^T Q of each coordinate, after those above it are eliminated")
@@ -51,13 +51,29 @@ def deactivate(t, y, first, last):
         y.held[i] = 0
 
 
+@inlined
+def start_held(y, i):
+    """Q of a body without what holds it and those below it that take part."""
+    P, Q = y.P, y.gain
+    for a in range(3):
+        Q[i, 6 * a + 3] = Q[i, 18 + a] = P[i, 6 + 3 * a]
+        Q[i, 6 * a + 4] = Q[i, 24 + a] = P[i, 7 + 3 * a]
+        Q[i, 6 * a + 5] = Q[i, 30 + a] = P[i, 8 + 3 * a]
+    for o, e in ((0, 0), (21, 15)):
+        Q[i, o] = P[i, e]
+        Q[i, o + 1] = Q[i, o + 6] = P[i, e + 1]
+        Q[i, o + 2] = Q[i, o + 12] = P[i, e + 2]
+        Q[i, o + 7] = P[i, e + 3]
+        Q[i, o + 8] = Q[i, o + 13] = P[i, e + 4]
+        Q[i, o + 14] = P[i, e + 5]
+
+
 @kernel
 def release_tree(t, y, first, number):
-    """Nothing holds the bodies in the list, and their coordinates."""
+    """Nothing holds the bodies in the list, and their coordinates. Gains are added to what the bodies weigh, in Q."""
     for n in range(first, first + number):
         i = y.chain[n]
-        for j in range(36):
-            y.gain[i, j] = 0.0
+        start_held(y, i)
         for j in range(6):
             y.pull[i, j] = 0.0
         for k in range(t.first_dof[i], t.first_dof[i + 1]):
@@ -100,27 +116,6 @@ def weigh_held(t, d, y, first, last):
 
 
 @inlined
-def start_held(y, i):
-    """Q and z of a body without those below it that take part."""
-    P, Q, G = y.P, y.Q, y.gain
-    for a in range(3):
-        Q[i, 6 * a + 3] = P[i, 6 + 3 * a] + G[i, 6 * a + 3]
-        Q[i, 6 * a + 4] = P[i, 7 + 3 * a] + G[i, 6 * a + 4]
-        Q[i, 6 * a + 5] = P[i, 8 + 3 * a] + G[i, 6 * a + 5]
-        Q[i, 18 + a] = P[i, 6 + 3 * a] + G[i, 18 + a]
-        Q[i, 24 + a] = P[i, 7 + 3 * a] + G[i, 24 + a]
-        Q[i, 30 + a] = P[i, 8 + 3 * a] + G[i, 30 + a]
-    Q[i, 0], Q[i, 1], Q[i, 2] = P[i, 0] + G[i, 0], P[i, 1] + G[i, 1], P[i, 2] + G[i, 2]
-    Q[i, 6], Q[i, 7], Q[i, 8] = P[i, 1] + G[i, 6], P[i, 3] + G[i, 7], P[i, 4] + G[i, 8]
-    Q[i, 12], Q[i, 13], Q[i, 14] = P[i, 2] + G[i, 12], P[i, 4] + G[i, 13], P[i, 5] + G[i, 14]
-    Q[i, 21], Q[i, 22], Q[i, 23] = P[i, 15] + G[i, 21], P[i, 16] + G[i, 22], P[i, 17] + G[i, 23]
-    Q[i, 27], Q[i, 28], Q[i, 29] = P[i, 16] + G[i, 27], P[i, 18] + G[i, 28], P[i, 19] + G[i, 29]
-    Q[i, 33], Q[i, 34], Q[i, 35] = P[i, 17] + G[i, 33], P[i, 19] + G[i, 34], P[i, 20] + G[i, 35]
-    for j in range(6):
-        y.z[i, j] = y.pull[i, j]
-
-
-@inlined
 def held_row(Q, i, r, h0, h1, h2, h3, h4, h5):
     """Row r of Q times a motion."""
     a = 6 * r
@@ -136,20 +131,31 @@ def held_column(Q, i, a, h0, h1, h2, h3, h4, h5):
 
 
 @inlined
-def eliminate_held(t, d, y, i, k, h):
-    """Take coordinate k out of Q and z of its body."""
-    Q, z, L = y.Q, y.z, y.L
+def eliminate_held(t, d, y, i, k, hinge, h):
+    """Take coordinate k out of Q and z of its body; a hinge's column has no linear part."""
+    Q, z, L = y.gain, y.z, y.L
     h0, h1, h2, h3, h4, h5 = d.H[k, 0], d.H[k, 1], d.H[k, 2], d.H[k, 3], d.H[k, 4], d.H[k, 5]
-    u0 = held_row(Q, i, 0, h0, h1, h2, h3, h4, h5)
-    u1 = held_row(Q, i, 1, h0, h1, h2, h3, h4, h5)
-    u2 = held_row(Q, i, 2, h0, h1, h2, h3, h4, h5)
-    u3 = held_row(Q, i, 3, h0, h1, h2, h3, h4, h5)
-    u4 = held_row(Q, i, 4, h0, h1, h2, h3, h4, h5)
-    u5 = held_row(Q, i, 5, h0, h1, h2, h3, h4, h5)
-    for a in range(6):
-        L[k, a] = held_column(Q, i, a, h0, h1, h2, h3, h4, h5)
+    if hinge:
+        u0 = Q[i, 0] * h0 + Q[i, 1] * h1 + Q[i, 2] * h2
+        u1 = Q[i, 6] * h0 + Q[i, 7] * h1 + Q[i, 8] * h2
+        u2 = Q[i, 12] * h0 + Q[i, 13] * h1 + Q[i, 14] * h2
+        u3 = Q[i, 18] * h0 + Q[i, 19] * h1 + Q[i, 20] * h2
+        u4 = Q[i, 24] * h0 + Q[i, 25] * h1 + Q[i, 26] * h2
+        u5 = Q[i, 30] * h0 + Q[i, 31] * h1 + Q[i, 32] * h2
+        for a in range(6):
+            L[k, a] = h0 * Q[i, a] + h1 * Q[i, a + 6] + h2 * Q[i, a + 12]
+    else:
+        u0 = held_row(Q, i, 0, h0, h1, h2, h3, h4, h5)
+        u1 = held_row(Q, i, 1, h0, h1, h2, h3, h4, h5)
+        u2 = held_row(Q, i, 2, h0, h1, h2, h3, h4, h5)
+        u3 = held_row(Q, i, 3, h0, h1, h2, h3, h4, h5)
+        u4 = held_row(Q, i, 4, h0, h1, h2, h3, h4, h5)
+        u5 = held_row(Q, i, 5, h0, h1, h2, h3, h4, h5)
+        for a in range(6):
+            L[k, a] = held_column(Q, i, a, h0, h1, h2, h3, h4, h5)
     D = (h0 * u0 + h1 * u1 + h2 * u2) + (h3 * u3 + h4 * u4 + h5 * u5)
     D += y.joint_gain[k] + h * (t.damping[k] + 0.25 * h * t.stiffness[k])
+    D += t.armature[k]
     inverse = 1.0 / D
     e = y.joint_pull[k] + column_dot(d, k, z[i, 0], z[i, 1], z[i, 2], z[i, 3], z[i, 4], z[i, 5])
     e *= inverse
@@ -180,7 +186,7 @@ def eliminate_held(t, d, y, i, k, h):
 @inlined
 def hand_held_down(d, y, i, p):
     """Q(p) += phi Q(i) phi*, z(p) += phi z(i), with l from the parent's origin to the body's."""
-    Q, z = y.Q, y.z
+    Q, z = y.gain, y.z
     l0, l1, l2 = d.l[i, 0], d.l[i, 1], d.l[i, 2]
     # phi = [[1, l~], [0, 1]]: rows first, moments += l x forces; then columns, by the same rule.
     for a in range(6):
@@ -220,14 +226,19 @@ def held_motion(t, d, y, i, first):
 
 @kernel
 def solve_held_tree(t, d, y, first, number, h):
-    """Velocities s of the coordinates and V of the bodies in the list of a tree whose first body is `first`."""
+    """Velocities s of the coordinates and V of the bodies in the list of a tree whose first body is `first`.
+
+    What holds it is used up.
+    """
     for n in range(first, first + number):
-        start_held(y, y.chain[n])
+        i = y.chain[n]
+        for j in range(6):
+            y.z[i, j] = y.pull[i, j]
     for n in range(first + number - 1, first - 1, -1):
         i = y.chain[n]
         for k in range(t.first_dof[i + 1] - 1, t.first_dof[i] - 1, -1):
             if t.prescribed[k] == 0:
-                eliminate_held(t, d, y, i, k, h)
+                eliminate_held(t, d, y, i, k, has_hinge(t, i), h)
         if t.parent[i] >= first:
             hand_held_down(d, y, i, t.parent[i])
     for n in range(first, first + number):

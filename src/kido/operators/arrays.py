@@ -32,6 +32,7 @@ class BODIES(Struct):
     R = floats("bodies", 9, doc="rotation from its axes to the world's")
     l = floats("bodies", 3, unit="m", doc="origin from the parent's; 0 for roots of the list")  # noqa: E741
     H = floats("dofs", 6, doc="H*(k): a row for each free coordinate")
+    armature = floats("dofs", unit="kg or kg m^2", doc="rotor inertia of each free coordinate")
     H_given = floats("given", 6, doc="the same of the prescribed coordinates")
     V = floats("bodies", 6, unit="rad/s, m/s", doc="spatial velocity")
     a = floats("bodies", 6, doc="velocity-product acceleration a(k)")
@@ -42,7 +43,7 @@ class BODIES(Struct):
     M = floats("bodies", 6, 6, doc="spatial inertia, with that of frozen bodies")
     P = floats("bodies", 6, 6, doc="articulated inertia")
     G = floats("dofs", 6, doc="G(k) = P H* D^-1, a row for each free coordinate")
-    D = floats("bodies", 6, 6, doc="D(k) = H P H* in the leading rows and columns")
+    D = floats("bodies", 6, 6, doc="D(k) = H P H* + J_a in the leading rows and columns")
     D_inverse = floats("bodies", 6, 6, doc="its inverse, likewise")
     tau = floats("bodies", 6, 6, doc="tau(k) = I - G H")
     work = floats(3, 6, 6, doc="work space")
@@ -179,6 +180,7 @@ def take_snapshot(t, d, s, o):
     for k in range(o.source.shape[0]):
         for r in range(6):
             o.H[k, r] = d.H[o.source[k], r]
+        o.armature[k] = t.armature[o.source[k]]
     for k in range(o.given_source.shape[0]):
         for r in range(6):
             o.H_given[k, r] = d.H[o.given_source[k], r]

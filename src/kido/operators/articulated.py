@@ -1,7 +1,7 @@
 """Articulated inertias of a list of bodies, tips to base. Theory: a3.
 
     P(k) = M(k) + sum over children of phi(k, c) P+(c) phi*(k, c),    P+ = P - G D G*
-    D = H P H*,    G = P H* D^-1,    tau = I - G H
+    D = H P H* + J_a,    G = P H* D^-1,    tau = I - G H
 
 Source: Featherstone (1983); Jain, Vaidehi, Rodriguez (1993).
 """
@@ -81,6 +81,7 @@ def articulate(bodies):
                 for c in range(6):
                     s += 0.5 * (o.H[i, c] * o.G[j, c] + o.H[j, c] * o.G[i, c])
                 o.D[k, i - first, j - first] = s
+            o.D[k, i - first, i - first] += o.armature[i]
         failed = invert_hinge(o, k)
         if failed >= 0:
             return first + failed

@@ -45,8 +45,8 @@ class Operator(Linear):
         """The inverse, where theory knows one that runs as sweeps.
 
         Known are those of phi and psi; of D, M, P and all that is made of diagonal blocks, block by block; of I + H phi
-        K and I - H psi K, which are each other's; of the mass matrix H phi M phi* H*, in factors,
-        (I - H psi K)* D^-1 (I - H psi K); and of products of these, and their transposes.
+        K and I - H psi K, which are each other's; of the mass matrix H phi M phi* H*, plus J_a where joints have rotor
+        inertia, in factors, (I - H psi K)* D^-1 (I - H psi K); and of products of these, and their transposes.
 
         Raises:
             OperatorError: it is not square, or no inverse is known, or it has none.

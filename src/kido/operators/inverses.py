@@ -13,7 +13,8 @@ from kido.operators.linear import OperatorError
 
 _KNOWN = (
     "known are the inverses of phi and psi, of all that is made of diagonal blocks (D, M, P, ...), of I + H phi K, "
-    "I - H psi K and H phi M phi* H* with the operators of one skeleton, and of products of these"
+    "I - H psi K and the mass matrix, H phi M phi* H* (+ J_a where joints have rotor inertia), with the operators of "
+    "one skeleton, and of products of these"
 )
 
 
@@ -32,10 +33,14 @@ def known_inverses(ops: Any) -> dict[Hashable, Operator]:
         for x, y in ((a, b), (a.T, b.T)):
             table[x.key()] = y
             table[y.key()] = x
-    mass = H * ops.Phi * ops.M * ops.PhiStar * ops.HStar
+    links = H * ops.Phi * ops.M * ops.PhiStar * ops.HStar
+    mass = links + ops.J_a
     inverse = lower.T * D.inverse() * lower
     table[mass.key()] = inverse
     table[inverse.key()] = mass
+    if not ops.on.container.armature.any():
+        table[links.key()] = inverse
+        table[inverse.key()] = links
     return table
 
 

@@ -26,6 +26,7 @@ SYMBOLS = {
     "M": ("M", "M"),
     "P": ("P", r"\mathcal{P}"),
     "D": ("D", r"\mathcal{D}"),
+    "J_a": ("J_a", "J_a"),
     "G": ("G", r"\mathcal{G}"),
     "K": ("K", r"\mathcal{K}"),
     "tau": ("τ", r"\tau"),

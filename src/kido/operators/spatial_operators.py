@@ -67,11 +67,13 @@ class SpatialOperators(OperatorState):
         >>> H, Phi, M, PhiStar, HStar = ops["H", "Phi", "M", "PhiStar", "HStar"]
         >>> T = H*Phi*M*PhiStar*HStar*thetaddot
 
+    Where joints have rotor inertia, J_a is their diagonal: the mass matrix is H phi M phi* H* + J_a, D = H P H* + J_a.
+
     Source: Rodriguez, Jain, Kreutz-Delgado (1991); Jain (2013), sections II and IV.
     """
 
     _NAMES = (
-        *("H", "Phi", "E_phi", "PhiTilde", "M", "D", "G", "K", "P", "tau", "Psi", "E_psi", "PsiTilde", "R"),
+        *("H", "Phi", "E_phi", "PhiTilde", "M", "D", "J_a", "G", "K", "P", "tau", "Psi", "E_psi", "PsiTilde", "R"),
         *("Upsilon", "Omega", "B", "I", "H_given"),
     )
 
@@ -88,9 +90,10 @@ class SpatialOperators(OperatorState):
         super().__init__(BodyList(source, prescribed, outboard), positions, velocities, nodes)
 
     def _known_inverses(self) -> dict[Hashable, Operator]:
-        if self._inverses is None:
-            self._inverses = known_inverses(self)
-        return self._inverses
+        rotors = bool(self.on.container.armature.any())
+        if self._inverses is None or self._inverses[0] != rotors:
+            self._inverses = rotors, known_inverses(self)
+        return self._inverses[1]
 
     # Operators -------------------------------------------------------------------------------------------
 
@@ -176,11 +179,23 @@ class SpatialOperators(OperatorState):
 
     @cached_property
     def D(self) -> Operator:
-        """Articulated inertias that the hinges see: H P H*."""
+        """Articulated inertias that the hinges see: H P H* + J_a."""
         space = self.on.joint_space
         return Blockwise(
             "D", space, space, lambda: self.on.articulated.D, True, _ARTICULATED, None, lambda: self._D_inverse
         )
+
+    @cached_property
+    def J_a(self) -> Operator:
+        """Rotor inertias of the joints (`Joint.armature`), a diagonal."""
+        on = self.on
+
+        def blocks() -> Array:
+            made = np.zeros((len(on.bodies), 6, 6))
+            made[on._body_of_dof, on._dof_in_hinge, on._dof_in_hinge] = on.container.armature
+            return made
+
+        return Blockwise("J_a", on.joint_space, on.joint_space, blocks, True)
 
     @cached_property
     def _D_inverse(self) -> Operator:
@@ -218,7 +233,7 @@ class SpatialOperators(OperatorState):
 
     @cached_property
     def Omega(self) -> Operator:
-        """The compliance of all bodies, psi* H* D^-1 H psi = phi* H* (H phi M phi* H*)^-1 H phi."""
+        """The compliance of all bodies, psi* H* D^-1 H psi = phi* H* (H phi M phi* H* + J_a)^-1 H phi."""
         return self.Psi.T * self.H.T * self.D.inverse() * self.H * self.Psi
 
     @cached_property
@@ -325,7 +340,7 @@ class SpatialOperators(OperatorState):
         carried along, and tr is of the block of its body:
 
             d(H phi M phi* H*) = S + S*,    S = H phi~ X phi M phi* H*
-            d log det (H phi M phi* H*) = 2 tr(X P Upsilon)
+            d log det (H phi M phi* H* + J_a) = 2 tr(X P Upsilon)
             d(B* phi* H*) = B* phi* X* phi~* H*
             d(B* Omega B) = S + S*,         S = B* (psi - P Omega)* X* E_phi* Omega B
 
@@ -361,6 +376,7 @@ class SpatialOperators(OperatorState):
     PhiTildeStar = _star("PhiTilde")
     MStar = _star("M")
     DStar = _star("D")
+    J_aStar = _star("J_a")
     GStar = _star("G")
     KStar = _star("K")
     PStar = _star("P")

@@ -32,7 +32,7 @@ class OperatorState(FixedAttributes):
         # A user's iterator is read once; what it gave serves `at` too.
         self._nodes = tuple(nodes) if isinstance(nodes, Iterable) and not isinstance(nodes, str) else (nodes,)
         self.node_map = on.nodes(self._nodes) if self._nodes else None
-        self._inverses: dict[Hashable, Operator] | None = None
+        self._inverses: tuple[bool, dict[Hashable, Operator]] | None = None
         on.inverses = self._known_inverses
 
     def at(self, positions: ArrayLike | None = None, velocities: ArrayLike | None = None) -> Self:

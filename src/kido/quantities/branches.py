@@ -7,7 +7,7 @@ import numpy as np
 from kido.jit import LANES, Struct
 from kido.joints import JointKind
 from kido.kernels.inverse_mass import TOGETHER
-from kido.tree.workspace import DERIVATIVES, ROWS
+from kido.tree.workspace import COLUMNS, DERIVATIVES, ROWS, WIDE
 
 # Joints whose columns are treated as riding on the moving body: those of ball and free joints do.
 _ON_BODY = (JointKind.BALL, JointKind.FREE, JointKind.USER)
@@ -23,6 +23,24 @@ def _runs(members: np.ndarray) -> list[tuple[int, int]]:
 
 def _padded(columns: int) -> int:
     return -(-columns // TOGETHER) * TOGETHER
+
+
+def columns_workspace(tree: Struct, samples: int = 0) -> Struct:
+    """A `COLUMNS` container for a tree; arguments as for `derivatives_workspace`."""
+    parent, first = tree.parent, tree.first_dof
+    n, m = len(parent), len(tree.body_of_dof)
+    below, end = np.zeros((n, m + WIDE)), np.zeros(n, np.int64)
+    for i in range(n - 1, -1, -1):
+        own, above = slice(int(first[i]), int(first[i + 1])), int(parent[i])
+        below[i, own] = 1.0
+        end[i] = max(end[i], own.stop)
+        if above >= 0:
+            below[above] += below[i]
+            end[above] = max(end[above], end[i])
+    made = COLUMNS(samples=samples, bodies=n, dofs=m, columns=m + WIDE)
+    made.below[:] = below[..., None] if samples else below
+    made.end[:] = end
+    return made
 
 
 def derivatives_workspace(tree: Struct, samples: int = 0) -> Struct:

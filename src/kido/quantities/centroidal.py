@@ -1,7 +1,8 @@
 """Centre of mass, momentum and energy of a skeleton or of some of its bodies.
 
 `bodies` chooses whose: bodies, names or indices, such as `body.subtree`; None means all. Momenta are [angular; linear],
-in world axes. All that need a centre of mass raise ModelError if there is no mass.
+in world axes. All that need a centre of mass raise ModelError if there is no mass. Rotors of joints (`Joint.armature`)
+have kinetic energy, that of the bodies above which their joints are, and no momentum: they act on coordinates alone.
 """
 
 from __future__ import annotations
@@ -274,7 +275,8 @@ centroidal_inertia = array(
 # Energy ------------------------------------------------------------------------------------------------------
 
 kinetic_energy = number(
-    "kinetic_energy", kernels.kinetic_energy_of, TWISTS, "Kinetic energy, points of soft skins included.",
+    "kinetic_energy", kernels.kinetic_energy_of, TWISTS,
+    "Kinetic energy, rotors of joints and points of soft skins included.",
     soft=soft.kinetic_energy, unit="J", has_gravity=False, group="sum",
 )  # fmt: skip
 potential_energy = number(

@@ -151,16 +151,23 @@ def hybrid_dynamics_derivatives(
         StateError: numbers of the wrong size or not finite.
     """
     udot, _ = of.hybrid_dynamics(positions, velocities, values, prescribed)
-    dq, du, M = inverse_dynamics_derivatives(of, positions, velocities, udot)
-    given = np.zeros(len(udot), bool)
-    given[of.current_state.dof_indices(prescribed)] = True
+    forces = inverse_dynamics_derivatives(of, positions, velocities, udot)
+    return hybrid_derivatives(forces, of.current_state.dof_indices(prescribed))
+
+
+def hybrid_derivatives(forces: InverseDynamicsDerivatives, prescribed: Array) -> HybridDynamicsDerivatives:
+    """Derivatives of hybrid dynamics from those of inverse dynamics at the accelerations found; of samples too."""
+    M = forces[2]
+    n = M.shape[-1]
+    given = np.zeros(n, bool)
+    given[prescribed] = True
     p, f = np.flatnonzero(given), np.flatnonzero(~given)
-    dvalues = np.zeros_like(M)
-    dvalues[:, p] = M[:, p]
-    dvalues[f, f] = -1.0
-    D = np.array([dq, du, dvalues])  # of forces that are wanting, with the free accelerations held
-    D[:, f] = -np.linalg.solve(M[np.ix_(f, f)], D[:, f])
-    D[:, p] += M[np.ix_(p, f)] @ D[:, f]
+    D = np.zeros((3, *M.shape))  # of forces that are wanting, with the free accelerations held
+    D[0], D[1] = forces[0], forces[1]
+    D[2][..., p] = M[..., p]
+    D[2][..., f, f] = -1.0
+    D[..., f, :] = -np.linalg.solve(M[..., f[:, None], f], D[..., f, :])
+    D[..., p, :] += M[..., p[:, None], f] @ D[..., f, :]
     return HybridDynamicsDerivatives(*D)
 
 

@@ -22,7 +22,7 @@ from kido.kernels.states import COLUMNS_OF_MOTION, INERTIAS
 from kido.kernels.states import VELOCITIES as MOTION
 from kido.quantities.failures import singular
 from kido.quantities.quantity import BODIES, FORCES, POSITIONS, VELOCITIES, Arguments, array, derived, fused
-from kido.tree.workspace import COLUMNS
+from kido.tree.workspace import COLUMNS, WIDE
 
 SQUARE = "dofs", "dofs"
 FORCE = "N or N m"
@@ -38,13 +38,17 @@ def mass_matrix_core(t, d, c, M):
         for i in range(n):
             start_chosen(t, d, c, i)
     mass_matrix_from_composites(t, d, 0, n, M)
+    for i in range(n):
+        if c.springs[i] != 0:
+            for k in range(t.first_dof[i], t.first_dof[i + 1]):
+                M[k, k] += t.armature[k]
     return OK
 
 
 @kernel
 def inverse_core(t, d, b, h, y, z, out):
     status = int(inverse_mass.eliminate(t, d, h, 0))
-    inverse_mass.inverse_mass_matrix(t, d, b, out)
+    inverse_mass.inverse_mass_matrix(t, d, b, WIDE, out)
     return OK if status < 0 else 2 + status
 
 
@@ -91,7 +95,7 @@ def gravity_core(t, d, c, out):
 
 mass_matrix = array(
     "mass_matrix", mass_matrix_core, INERTIAS, SQUARE,
-    "Joint-space mass matrix M, symmetric; of some bodies the sum of their J^T M J.",
+    "Joint-space mass matrix M, symmetric; of some bodies the sum of their J^T M J and their joints' rotor inertias.",
     of=BODIES, equation="kinetic energy = u^T M u / 2", unit="kg, kg m, kg m^2", has_gravity=False, group="share",
     subgraph=True,
     source="Walker and Orin (1982); Featherstone (2008), section 6.2",

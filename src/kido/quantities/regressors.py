@@ -2,7 +2,8 @@
 
 pi holds ten numbers for each body, in its own axes: its mass m [kg], m c (3) [kg m], and its moment of inertia
 about its origin (xx, xy, xz, yy, yz, zz) [kg m^2]. `bodies` chooses whose, in the skeleton's order; None means all.
-Welded bodies have columns of their own.
+Welded bodies have columns of their own. Rotor inertias J_a of joints are no parameters of bodies, and are left out:
+they add J_a udot to joint forces, and J_a u^2 / 2 to the kinetic energy.
 
 Source: Atkeson, An, Hollerbach (1986), "Estimation of inertial parameters of manipulator loads and links".
 """
@@ -31,14 +32,14 @@ def energy_core(t, d, s, out):
 inverse_dynamics_regressor = array(
     "inverse_dynamics_regressor", torque_core, ACCELERATIONS, ("dofs", "10 bodies"),
     "Y of inverse dynamics; with zero velocities and accelerations that of `gravity_forces`.",
-    of=OF_MEMBERS, is_property=False, equation="M udot + C(q, u) u + g(q) = Y pi",
+    of=OF_MEMBERS, is_property=False, equation="M udot + C(q, u) u + g(q) = Y pi + J_a udot",
     source="Atkeson, An, Hollerbach (1986)",
     skins="held",
 )  # fmt: skip
 energy_regressors = array(
     "energy_regressors", energy_core, VELOCITIES, (2, "10 bodies"),
     "K and U (10 bodies,) of the kinetic energy and of the potential energy of gravity.",
-    of=OF_MEMBERS, is_property=False, equation="kinetic energy = K . pi, potential energy = U . pi",
+    of=OF_MEMBERS, is_property=False, equation="kinetic energy = K . pi + u . J_a u / 2, potential energy = U . pi",
     finish="out = out[0], out[1]", result="tuple[Array, Array]",
     skins="held",
 )  # fmt: skip

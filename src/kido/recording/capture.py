@@ -96,11 +96,12 @@ class Probe:
 
     def _external(self) -> tuple[np.ndarray, ...] | None:
         numbers, wrenches, laws = [], [], []
-        for skeleton, first in self._first_body.items():
-            for index, law in skeleton.current_state.applied.items():
-                numbers.append(first + index)
-                wrenches.append(skeleton.bodies[index].external_wrench)
-                laws.append(law)
+        with self.world.pushes.in_place(self.world.num_steps):
+            for skeleton, first in self._first_body.items():
+                for index, law in skeleton.current_state.applied.items():
+                    numbers.append(first + index)
+                    wrenches.append(skeleton.bodies[index].external_wrench)
+                    laws.append(law.copy())
         return (np.array(numbers), np.array(wrenches), np.array(laws)) if numbers else None
 
 

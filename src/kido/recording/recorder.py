@@ -100,6 +100,7 @@ class Recorder(FixedAttributes):
         self._first_step = world.num_steps
         self._converged = True
         self._skeletons: tuple[Any, ...] = ()
+        self._pushes = list(world.pushes.all)
         self.event("recording started", kind="start")
         self._note_structure(description)
         self._frame(first, engine.commands())
@@ -168,7 +169,10 @@ class Recorder(FixedAttributes):
         if (world.num_steps - self._first_step) % self._every == 0:
             self._note_changes()
             self._frame(self._read_signals(), world.engine.last_commands())
-            if self._since_checkpoint >= self._checkpoint_every:
+            # How long a push goes on is in complete states alone.
+            known, self._pushes = self._pushes, list(world.pushes.all)
+            began = any(all(p is not k for k in known) for p in self._pushes)
+            if began or self._since_checkpoint >= self._checkpoint_every:
                 self._checkpoint()
 
     def _frame(self, signals: tuple[np.ndarray, ...], commands: np.ndarray) -> None:

@@ -264,14 +264,21 @@ class Recording(RecordingFile):
         dofs, bodies = len(world.engine.data.q), sum(s.num_bodies for s in world.skeletons)
         commands = tables.read("frames", "commands", start + 1, frame + 1)[:, :dofs]
         commands = checked_array(commands, "f", (frame - start, dofs), FINITE, f"commands from frame {start + 1}")
-        for k in range(start + 1, frame + 1):
-            begin, stop = int(self.external_ends[k - 1]), int(self.external_ends[k])
-            of = tables.read("external", "body", begin, stop)
-            laws = tables.read("external", "law", begin, stop)
-            of = checked_array(of, "i", (stop - begin,), Values(0, bodies - 1), f"external/body of frame {k}")
-            laws = checked_array(laws, "f", (stop - begin, ROW), FINITE, f"external/law of frame {k}")
-            set_forces(world, commands[k - start - 1], of, laws)
-            world.step(1, reset_command=not (hold and k == frame))
+        with world.pushes.set_aside(frame - start):
+            for k in range(start + 1, frame + 1):
+                begin, stop = int(self.external_ends[k - 1]), int(self.external_ends[k])
+                of = tables.read("external", "body", begin, stop)
+                laws = tables.read("external", "law", begin, stop)
+                of = checked_array(of, "i", (stop - begin,), Values(0, bodies - 1), f"external/body of frame {k}")
+                laws = checked_array(laws, "f", (stop - begin, ROW), FINITE, f"external/law of frame {k}")
+                set_forces(world, commands[k - start - 1], of, laws)
+                world.step(1, reset_command=not (hold and k == frame))
+        for push in world.pushes.acted if hold else ():
+            own, index = push.body.skeleton.current_state, push.body.index
+            rest = own.applied.get(index, 0.0) - push.row
+            own.clear_external(index)
+            if rest.any():
+                own.add_external(index, rest)
 
     def _not_exact(self, frame: int, start: int, reason: str) -> RecordingError:
         exact = sorted(set(self.tables.read("checkpoints", "frame").tolist()))

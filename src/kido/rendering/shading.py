@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from kido.jit import kernel
+from kido.math.so3 import cross
 from kido.rendering.raster import CASTERS, corner_shares, draw_things, hit_primitive, place_things, ray_way, start_rows
 from kido.rendering.structs import PLANE, SKIN, TRIANGLES
 
@@ -48,6 +49,16 @@ def normal_of(s, r, i, f, x, y):
         m0 = ea * s.normal[a, 0] + eb * s.normal[b, 0] + ec * s.normal[c, 0]
         m1 = ea * s.normal[a, 1] + eb * s.normal[b, 1] + ec * s.normal[c, 1]
         m2 = ea * s.normal[a, 2] + eb * s.normal[b, 2] + ec * s.normal[c, 2]
+        o0, o1, o2 = cross(
+            s.vertex[b, 0] - s.vertex[a, 0], s.vertex[b, 1] - s.vertex[a, 1], s.vertex[b, 2] - s.vertex[a, 2],
+            s.vertex[c, 0] - s.vertex[a, 0], s.vertex[c, 1] - s.vertex[a, 1], s.vertex[c, 2] - s.vertex[a, 2],
+        )  # fmt: skip
+        if (
+            (C[i, 0] * x + C[i, 4] * y + C[i, 8]) * o0
+            + (C[i, 1] * x + C[i, 5] * y + C[i, 9]) * o1
+            + (C[i, 2] * x + C[i, 6] * y + C[i, 10]) * o2
+        ) > 0.0:  # its back is seen
+            m0, m1, m2 = -m0, -m1, -m2
         if s.tint[a, 0] >= 0.0:
             red = ea * s.tint[a, 0] + eb * s.tint[b, 0] + ec * s.tint[c, 0]
             green = ea * s.tint[a, 1] + eb * s.tint[b, 1] + ec * s.tint[c, 1]
@@ -55,10 +66,11 @@ def normal_of(s, r, i, f, x, y):
     n0 = C[i, 0] * m0 + C[i, 1] * m1 + C[i, 2] * m2
     n1 = C[i, 4] * m0 + C[i, 5] * m1 + C[i, 6] * m2
     n2 = C[i, 8] * m0 + C[i, 9] * m1 + C[i, 10] * m2
+    away = (n0 * x + n1 * y + n2) / (x * x + y * y + 1.0)
+    if away > 0.0:  # where a mesh that is drawn smooth turns away at a ridge, as far as can be seen
+        n0, n1, n2 = n0 - away * x, n1 - away * y, n2 - away
     size = math.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
     sign = 1.0 / size if size > 0.0 else 0.0
-    if n0 * x + n1 * y + n2 > 0.0:
-        sign = -sign
     return sign * n0, sign * n1, sign * n2, red, green, blue
 
 

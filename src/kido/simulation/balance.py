@@ -64,10 +64,10 @@ def floating_base(t, first, last):
 
 @kernel
 def is_loose(t, base):
-    """Whether neither damper nor spring acts on the joint of a link."""
+    """Whether neither damper nor spring acts on the joint of a link, nor a rotor in the world."""
     held = 0.0
     for k in range(t.first_dof[base], t.first_dof[base + 1]):
-        held += abs(t.damping[k]) + abs(t.stiffness[k])
+        held += abs(t.damping[k]) + abs(t.stiffness[k]) + t.armature[k]
     return held == 0.0
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,10 +94,17 @@ class Pushing:
 
 
 class Pushes:
-    """The pushes of a world that go on."""
+    """The pushes of a world that go on.
+
+    Attributes:
+        all: those to come.
+        acted: those of the steps up to `stamp`, the world's number of steps.
+    """
 
     def __init__(self) -> None:
         self.all: list[Push] = []
+        self.acted: list[Push] = []
+        self.stamp = -1
 
     def add(self, push: Push) -> None:
         """One more."""
@@ -104,7 +112,7 @@ class Pushes:
 
     def drop(self, bodies: Container[BodyNode]) -> None:
         """Bodies left."""
-        self.all = [p for p in self.all if p.body not in bodies]
+        self.all, self.acted = ([p for p in own if p.body not in bodies] for own in (self.all, self.acted))
 
     def advance(self, number: int, do: Callable[[int], Any], world: Owner) -> None:
         """Do a number of a world's steps with them, by a function that does some."""
@@ -118,10 +126,30 @@ class Pushes:
                 do(some)
             finally:
                 pushing.end()
+                self.acted, self.stamp = self.all, world.num_steps
                 for push in self.all:
-                    push.left -= world.num_steps - before  # a step that was undone is still to come
+                    push.left -= self.stamp - before  # a step that was undone is still to come
                 self.all = [p for p in self.all if p.left > 0]
             number -= some
+
+    @contextmanager
+    def in_place(self, steps: int) -> Iterator[None]:
+        """While forces of the last step, the world's number of steps, are looked at with those of its pushes."""
+        pushing = Pushing(self.acted if self.stamp == steps else [])
+        try:
+            yield
+        finally:
+            pushing.end()
+
+    @contextmanager
+    def set_aside(self, steps: int) -> Iterator[None]:
+        """While so many steps are done again with forces that have those of pushes in them."""
+        going, self.all = self.all, []
+        try:
+            yield
+        finally:
+            self.all = [replace(p, left=p.left - steps) for p in going if p.left > steps]
+            self.acted = [p for p in going if p.left >= steps]
 
     def state(self, skeletons: list[Skeleton]) -> list[dict[str, Any]]:
         """As plain data."""

@@ -29,7 +29,7 @@ have the velocity products of the whole step (`kido.simulation.predict`), of whi
 from __future__ import annotations
 
 from kido.constraints.assemble import assemble
-from kido.constraints.impact_time import follow_impacts
+from kido.constraints.impact_sequence import follow_impacts
 from kido.constraints.row_origins import FROM_CONTACT
 from kido.jit import callback, inlined, kernel, view
 from kido.joints.frames import rotation_of
@@ -383,5 +383,5 @@ def assemble_midpoint_stage(world, unused_1, unused_2, unused_3):
     if status == 0:
         follow_motion(w)
         if w.row_origins.num_impacts > 0:
-            follow_impacts(w.data, w.collision, w.problem, w.row_origins)
+            follow_impacts(w.tree, w.data, w.collision, w.problem, w.row_origins)
     return status

@@ -44,6 +44,7 @@ _DOF_PROPERTIES = {
     "stiffness": "spring_stiffness",
     "rest": "rest_position",
     "damping": "damping",
+    "armature": "armature",
     "lower": "position_lower_limit",
     "upper": "position_upper_limit",
     "coulomb": "coulomb_friction",

@@ -33,7 +33,10 @@ from kido.solvers.rows import INDEX
 LAW_PENALTY = 1e3  # sigma over the block's mean inertia, at first
 MAX_LAW_PENALTY = 1e6
 TINY = 1e-300  # adds nothing to a number that is not zero
-CREEPING = 0.8  # at a merit of this share of the one before, up to its inverse, impulses creep: the penalty is raised
+# At a merit of this share of the one before, up to its inverse, impulses creep: the penalty is raised. Not above the
+# merit beside it, where it is cases that change back and forth, and more so with greater penalties.
+CREEPING, CREEPING_MERIT = 0.3, 1e3
+FAR_MERIT, FAR_PENALTY = 1e5, 30.0  # from this merit on, cases are not known: most penalty there
 STEEPEST = 1.0 - 1e-9  # share of the cone's edge from which on a sliding contact turns like a sticking one
 SLOW_GAIN = 0.9  # an iteration that leaves more than this share of the least merit met is vain
 SOFTENED, SOFTER = 2.0, 0.03  # vain iterations in turn after which the penalty is less, so that cases change; its share
@@ -147,14 +150,13 @@ def keep_iterate(c, island):
 
 
 @kernel
-def halve_step(c, island, grew):
-    """Take back half of what has changed since `keep_iterate`, where `grew` is positive.
+def take_back(c, island, share):
+    """Take back a share of what has changed since `keep_iterate`.
 
     V is linear in the impulses. Where a full step leaves more than there was, contacts go back and forth between their
-    cases, and so would the next ones.
+    cases, and so would the next ones: half of it is taken back, and all of it where there was nothing left but digits.
     """
     h = c.history
-    share = where_positive(grew, 0.5, 0.0)
     k = c.island_row[island] & INDEX
     for e in range(c.island_start[island], c.island_start[island + 1]):
         b = c.island_block[e] & INDEX
@@ -170,11 +172,13 @@ def adapt(merit, last, best, vain, penalty):
     """Least merit, vain iterations in turn and penalty after an iteration that led from the merit `last` to `merit`."""
     vain = where_positive(merit - SLOW_GAIN * best, vain + 1.0, 0.0)
     creeps = both(both(merit - CREEPING * last, last - CREEPING * merit), MAX_LAW_PENALTY - penalty)
+    creeps = both(creeps, CREEPING_MERIT - merit)
     vain = where_positive(creeps, 0.0, vain)
     return smaller(merit, best), vain, where_positive(creeps, 10.0 * penalty, penalty)
 
 
 @kernel
-def held_penalty(vain, penalty):
+def held_penalty(merit, vain, penalty):
     """Penalty of the next iteration after `vain` vain ones in turn."""
-    return where_positive(SOFTENED - vain, penalty, SOFTER * penalty)
+    held = where_positive(SOFTENED - vain, penalty, SOFTER * penalty)
+    return where_positive(merit - FAR_MERIT, smaller(held, FAR_PENALTY), held)

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from kido.systems.system import System
 
 Array = NDArray[np.float64]
-ROWS = 4096  # that are written down before Python takes them
+ROWS = 4096  # that are written down before Python takes them; fewer where they are wide
+_WIDE = 1 << 20  # numbers in them
 _FORMAT = "kido log 1"
 _CHUNK = 4096
+_IMAGE = 1024  # numbers of a signal from which on it is compressed
 
 
 class Log(FixedAttributes):
@@ -52,8 +54,11 @@ class Log(FixedAttributes):
         file.create_dataset("nanoseconds", (0,), np.int64, maxshape=(None,), chunks=(_CHUNK,))
         for name in self._names:
             shape = self._shapes[name]
+            size = math.prod(shape)
+            options = {"compression": "gzip", "shuffle": True} if size >= _IMAGE else {}
+            chunks = (min(_CHUNK, max(1, _WIDE // (8 * size))), *shape)
             made = file.create_dataset(
-                f"signals/{name}", (0, *shape), np.float64, maxshape=(None, *shape), chunks=(_CHUNK, *shape)
+                f"signals/{name}", (0, *shape), np.float64, maxshape=(None, *shape), chunks=chunks, **options
             )
             unit = self._units[name]
             if unit is not None:
@@ -61,6 +66,11 @@ class Log(FixedAttributes):
         return file
 
     # For systems -------------------------------------------------------------------------------------------
+
+    @property
+    def room(self) -> int:
+        """Rows that are written down before Python takes them."""
+        return min(ROWS, max(1, _WIDE // sum(math.prod(shape) for shape in self._shapes.values())))
 
     def slots(self, linked: Any) -> list[int]:
         """Values of its ports in a program; those that are gone are NaN."""

@@ -168,6 +168,17 @@ class Model(Part):
 
     # What it is --------------------------------------------------------------------------------------------
 
+    def redeclare(self, **declared: Declared | None) -> None:
+        """Declarations of this object in place of its class's, before it is in a system; None: it has none.
+
+        Of ports and noise whose number, shape or unit its arguments tell. In methods `self.inside` has values by name.
+        """
+        for key, d in declared.items():
+            if d is not None:
+                d.name = key
+        found = {**self._declared, **declared}
+        self._declared = {key: d for key, d in found.items() if d is not None}
+
     @property
     def declared(self) -> Mapping[str, Declared]:
         """What it declares, by name."""
@@ -258,6 +269,9 @@ class Model(Part):
         system = self.root_system()
         if system is not None:
             system.structure_changed()
+
+    def restored(self) -> None:
+        """A checkpoint has been put back: a model that changes its world otherwise than by ports does so again."""
 
     def take_parameters(self, values: Mapping[str, Array]) -> None:
         """Parameters that its system has been given, flat."""

@@ -21,7 +21,7 @@ from kido.systems.declarations import State
 from kido.systems.engine import Engine
 from kido.systems.inspection import Cost, Entry, as_dot, costs, draw, entries
 from kido.systems.linking import Linked
-from kido.systems.log import ROWS, Log, as_ports
+from kido.systems.log import Log, as_ports
 from kido.systems.model import Model, Port
 from kido.systems.world_ports import WorldPort
 from kido.systems.world_side import WorldSide
@@ -377,6 +377,8 @@ class System(Assembly):
             m.take_parameters(values)
         for call in engine.linked.calls:
             call.parameters_changed()
+        for m in self.models:
+            m.restored()
 
     # Structure ---------------------------------------------------------------------------------------------
 
@@ -449,7 +451,7 @@ class System(Assembly):
             self._side.read()
 
     def _compiled(self, linked: Linked) -> Engine:
-        recordings = [(log.rate, log.slots(linked), ROWS) for log in self._logs]
+        recordings = [(log.rate, log.slots(linked), log.room) for log in self._logs]
         return Engine(linked, self._integrator, self._step, recordings)
 
     # Copies, of worlds with systems say, make what holds addresses anew.

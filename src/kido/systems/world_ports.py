@@ -12,7 +12,7 @@ from kido.errors import ModelError
 from kido.math.transform import as_vector
 from kido.skeleton import BodyNode, DegreeOfFreedom, Joint
 from kido.skeleton.joints.coordinates import CoordinateKind
-from kido.systems.declarations import Declared, Input, Output
+from kido.systems.declarations import Input, Output
 from kido.systems.model import Model
 
 
@@ -28,12 +28,6 @@ class WorldPort(Model):
     def skeleton(self) -> Any:
         """Of the world."""
         raise ModelError(f"model {self.path!r}: of no skeleton")
-
-    def _named(self, **declared: Declared) -> None:
-        """Declarations of this object in place of its class's."""
-        for key, d in declared.items():
-            d.name = key
-        self._declared = {**self._declared, **declared}
 
 
 class JointPort(WorldPort):
@@ -67,9 +61,9 @@ class JointPort(WorldPort):
         self._dof = dof
         kind = dof.joint.coordinate_kind(dof.index_in_joint)
         if kind is CoordinateKind.LENGTH:
-            self._named(force=Input("N", default=0.0), position=Output("m"), velocity=Output("m/s"))
+            self.redeclare(force=Input("N", default=0.0), position=Output("m"), velocity=Output("m/s"))
         elif kind is CoordinateKind.OTHER:
-            self._named(force=Input(default=0.0), position=Output(), velocity=Output())
+            self.redeclare(force=Input(default=0.0), position=Output(), velocity=Output())
 
     @property
     def dof(self) -> DegreeOfFreedom:

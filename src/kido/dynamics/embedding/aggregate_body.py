@@ -236,9 +236,10 @@ def independent_inertia(t, e, c, h):
                 add_dependent(e, s, X, free, place, before, own, D)
             elif role < free:
                 add_independent(e, s, role, free, place, before, own, D)
-            if h > 0.0:
-                k = e.dof[s]
-                add_implicit(e, role, X, free, D, h * (t.damping[k] + 0.25 * h * t.stiffness[k]))
+            k = e.dof[s]
+            own_inertia = t.armature[k] + h * (t.damping[k] + 0.25 * h * t.stiffness[k])
+            if own_inertia != 0.0:
+                add_own_inertia(e, role, X, free, D, own_inertia)
 
 
 @kernel
@@ -272,7 +273,7 @@ def articulate_aggregate(t, d, e, c, h):
 
 
 @kernel
-def add_implicit(e, role, X, free, D, value):
+def add_own_inertia(e, role, X, free, D, value):
     """X^T value X of one coordinate into D."""
     if role >= 0:
         if role < free:
@@ -313,8 +314,8 @@ def deflate_parent(d, e, p, a):
 
 
 @kernel
-def aggregate_bias(d, e, c, tau):
-    """y = L^-1 eps of the aggregate from tau, and z and A of its members; the parent gets the rest of z.
+def aggregate_bias(t, d, e, c, tau):
+    """y = L^-1 eps of the aggregate from tau, and z, A and xb of its members; the parent gets the rest of z.
 
     The forces `f` are those through the members' joints while the independent coordinates have no acceleration.
     """
@@ -345,6 +346,7 @@ def aggregate_bias(d, e, c, tau):
         f0, f1, f2, f3, f4, f5 = e.f[m, 0], e.f[m, 1], e.f[m, 2], e.f[m, 3], e.f[m, 4], e.f[m, 5]
         for s in range(e.member_place[m], e.member_place[m + 1]):
             value = tau[e.dof[s]] - dot6(e.S, s, f0, f1, f2, f3, f4, f5)
+            value -= t.armature[e.dof[s]] * e.xb[s]
             role = e.role[s]
             if role >= 0:
                 if role < free:

@@ -38,6 +38,7 @@ def scale_loose(t, d, e):
     for c in range(e.num_aggregates):
         for s in range(e.first_place[c], e.first_place[c + 1]):
             inertia = dot6(e.S, s, e.F[s, 0], e.F[s, 1], e.F[s, 2], e.F[s, 3], e.F[s, 4], e.F[s, 5])
+            inertia += t.armature[e.dof[s]]
             e.kept_u[e.dof[s]] = 1.0 / inertia if inertia > 0.0 and t.prescribed[e.dof[s]] == 0 else 0.0
     for a in range(m):
         largest, total = 0.0, 0.0

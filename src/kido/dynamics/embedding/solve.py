@@ -40,7 +40,7 @@ def gather_bias_of_tree(t, d, e, begin, end, share, tau):
         if i >= 0:
             joint_bias(t, d, 0, i, share, tau)
         else:
-            aggregate_bias(d, e, -1 - i, tau)
+            aggregate_bias(t, d, e, -1 - i, tau)
 
 
 @kernel
@@ -87,7 +87,7 @@ def articulate_and_gather(t, d, e, tau):
         else:
             if not articulate_aggregate(t, d, e, -1 - i, 0.0):
                 status = -2 - (-1 - i)
-            aggregate_bias(d, e, -1 - i, tau)
+            aggregate_bias(t, d, e, -1 - i, tau)
     return status
 
 
@@ -148,7 +148,7 @@ def accelerations_of_tree(t, d, lp, y, e):
 
 
 @kernel
-def forces_of_aggregate(d, y, e, c, A, tau):
+def forces_of_aggregate(d, y, e, c, A, udot, tau):
     """`constraint_force` of the aggregate's coordinates, G^T lambda: what its motion takes beyond tau; by 6-vectors.
 
     The force through a member's joint is the sum of P A + z of the members beyond it.
@@ -170,7 +170,8 @@ def forces_of_aggregate(d, y, e, c, A, tau):
         f0, f1, f2, f3, f4, f5 = e.f[m, 0], e.f[m, 1], e.f[m, 2], e.f[m, 3], e.f[m, 4], e.f[m, 5]
         for s in range(e.member_place[m], e.member_place[m + 1]):
             k = e.dof[s]
-            y.constraint_force[k] = dot6(e.S, s, f0, f1, f2, f3, f4, f5) - tau[k]
+            rotor = y.tree.armature[k] * udot[k]
+            y.constraint_force[k] = dot6(e.S, s, f0, f1, f2, f3, f4, f5) + rotor - tau[k]
         if e.above[m] >= 0:
             add_six(e.f, e.above[m], f0, f1, f2, f3, f4, f5)
 
@@ -200,13 +201,13 @@ def multipliers_of_aggregate(y, e, c):
 
 
 @kernel
-def forces_of_tree(d, y, e, A, tau):
-    """`constraint_force`, `multiplier`, `redundant` after a solution for the forces tau with the accelerations A."""
+def forces_of_tree(d, y, e, A, udot, tau):
+    """`constraint_force`, `multiplier`, `redundant` after a solution for tau with the accelerations A and udot."""
     for k in range(y.constraint_force.shape[0]):
         y.constraint_force[k] = 0.0
     rank = 0
     for c in range(e.num_aggregates):
-        forces_of_aggregate(d, y, e, c, A, tau)
+        forces_of_aggregate(d, y, e, c, A, udot, tau)
         multipliers_of_aggregate(y, e, c)
         rank += e.rank[c]
     y.rank = rank

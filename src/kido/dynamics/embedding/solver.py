@@ -61,9 +61,9 @@ def status_of(status):
 
 
 @kernel
-def all_forces(d, y, e, A, tau):
+def all_forces(d, y, e, A, udot, tau):
     """`constraint_force`, `multiplier`, `redundant` of embedded and loose rows."""
-    forces_of_tree(d, y, e, A, tau)
+    forces_of_tree(d, y, e, A, udot, tau)
     for a in range(e.num_loose):
         y.redundant[e.loose[a]] = 1
     for j in range(e.loose_rank):
@@ -91,7 +91,7 @@ def accelerate(address, part, _b, _c):
         accelerate_loose(t, d, lp, y, e)
     if part != 0:
         return status_of(status)
-    all_forces(d, y, e, d.A, d.tau)
+    all_forces(d, y, e, d.A, d.udot, d.tau)
     left = missing(t, d, lp, y, y.residual)
     size = 1.0
     for k in range(d.udot.shape[0]):
@@ -101,7 +101,7 @@ def accelerate(address, part, _b, _c):
         _, status = accelerations_of_tree(t, d, lp, y, e)
         if e.num_loose > 0:
             accelerate_loose(t, d, lp, y, e)
-        all_forces(d, y, e, d.A, d.tau)
+        all_forces(d, y, e, d.A, d.udot, d.tau)
         e.missed = MORE * missing(t, d, lp, y, y.residual) / size
     return status_of(status)
 
@@ -149,7 +149,7 @@ def respond(address, _a, _b, _c):
         respond_loose(t, d, lp, y, e)
     else:
         response_of_tree(t, d, e, y.impulse, y.jump, y.change)
-    all_forces(d, y, e, d.B, y.impulse)
+    all_forces(d, y, e, d.B, y.change, y.impulse)
     return status
 
 

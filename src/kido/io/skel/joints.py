@@ -34,6 +34,7 @@ _KNOWN_CHILDREN = (
 )
 SKEL_DYNAMICS = {
     "damping": "damping",
+    "armature": "armature",
     "friction": "coulomb_friction",
     "spring_rest_position": "rest_position",
     "spring_stiffness": "spring_stiffness",

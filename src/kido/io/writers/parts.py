@@ -39,7 +39,8 @@ PROPERTIES = (
         for what in ("position", "velocity", "acceleration", "force")
         for side in ("lower", "upper")
     ),
-    *("damping", "coulomb_friction", "spring_stiffness", "rest_position", "initial_position", "initial_velocity"),
+    *("damping", "armature", "coulomb_friction", "spring_stiffness", "rest_position"),
+    *("initial_position", "initial_velocity"),
 )
 X, Y, Z = np.eye(3)
 

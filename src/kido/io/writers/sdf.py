@@ -36,7 +36,7 @@ __all__ = ["write"]
 SDF_VERSION = "1.11"
 _TYPES = names_of_kinds("sdf")
 _SHAPES = (*primitive_types("sdf").values(), Plane, Mesh)
-_LEFT_OUT = ("acceleration_limit", "initial_velocity", "actuator")
+_LEFT_OUT = ("acceleration_limit", "armature", "initial_velocity", "actuator")
 _PASSIVE = ("damping", "coulomb_friction", "spring_stiffness", "position_limit", "velocity_limit", "force_limit")
 
 

@@ -33,6 +33,7 @@ _TYPES = names_of_kinds("urdf")
 _SHAPES = (*primitive_types("urdf").values(), Mesh)
 _LEFT_OUT = (
     "acceleration_limit",
+    "armature",
     "spring_stiffness",
     "rest_position",
     "initial_position",

@@ -220,7 +220,7 @@ def react(t, d, w, lp, e, z, tree_index, u, h):
         f3, f4, f5 = z.force[i, 3], z.force[i, 4], z.force[i, 5]
         for k in range(t.first_dof[i], t.first_dof[i + 1]):
             own = column_dot(d, k, f0, f1, f2, f3, f4, f5) - z.tau[k]
-            z.reaction[k] = h * own + implicit(t, k, h) * (u[k] - w.start_u[k]) - lp.load[k]
+            z.reaction[k] = h * own + (t.armature[k] + implicit(t, k, h)) * (u[k] - w.start_u[k]) - lp.load[k]
         p = t.parent[i]
         if p >= first:
             f0, f1, f2, f3, f4, f5 = at_parent(d, i, f0, f1, f2, f3, f4, f5)

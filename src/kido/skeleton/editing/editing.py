@@ -364,7 +364,7 @@ class SkeletonEditing:
 
         Raises:
             ModelError: there is another joint than a free one and `keep_base` is not said; a free joint on the way, or
-                the base, has springs, damping or position limits; a ball joint on the way has some that differ by axis;
+                the base, has springs, damping, rotors or limits; a ball joint on the way has some that differ by axis;
                 the free base has other actuators than FORCE or PASSIVE, or limits, or another joint follows it.
             NameLookupError: there is no such body.
         """

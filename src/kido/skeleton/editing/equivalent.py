@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kido.skeleton.skeleton import Skeleton
 
 
-_ACTS_ON_ROOT = ("spring_stiffness", "damping", "coulomb_friction")
+_ACTS_ON_ROOT = ("spring_stiffness", "damping", "armature", "coulomb_friction")
 _ANY_BODY = (ActuatorType.FORCE, ActuatorType.PASSIVE)  # whose power is the same at whichever body of the tree
 
 
@@ -91,6 +91,8 @@ def _base_of(skeleton: Skeleton, body: BodyNode, root: BodyNode, joint: Joint, k
             f"{what}, a {type(joint).__name__}; keep_base=True makes that joint a loop, detach() of {root.name!r} "
             "drops it"
         )
+    if joint.armature.any():
+        raise ModelError(f"{what}, whose rotor inertia (armature) a loop would not have; set it to 0 first")
     _refuse_followed(skeleton, joint, what)
     base = FreeJoint()
     joints = {j.name for j in skeleton.joints} | {loop.name for loop in skeleton.parts.loops}

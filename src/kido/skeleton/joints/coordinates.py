@@ -66,6 +66,7 @@ DOF_PROPERTIES: dict[str, tuple[float, float]] = {
         for side, sign in (("lower", -1.0), ("upper", 1.0))
     },
     "damping": (0.0, 0.0),
+    "armature": (0.0, 0.0),
     "coulomb_friction": (0.0, 0.0),
     "spring_stiffness": (0.0, 0.0),
     "rest_position": (0.0, -np.inf),
@@ -94,6 +95,7 @@ MEANINGS: dict[str, str] = {
         if what != "position"
     },
     "damping": "Force per velocity that opposes it [N s/m, N m s/rad], implicit in steps of a world",
+    "armature": "Rotor inertia that the coordinate drives, gear ratios squared in it, on M's diagonal [kg, kg m^2]",
     "coulomb_friction": "Dry friction: most that it resists motion with, in a world [N, N m]",
     "spring_stiffness": "Force per distance from `rest_position` that opposes it [N/m, N m/rad]",
     "rest_position": "Where the spring exerts no force [m, rad]",

@@ -65,6 +65,7 @@ class DegreeOfFreedom(FixedAttributes):
     force_upper_limit = _property("force_upper_limit")
     force_limit = _property("force_limit")
     damping = _property("damping")
+    armature = _property("armature")
     coulomb_friction = _property("coulomb_friction")
     spring_stiffness = _property("spring_stiffness")
     rest_position = _property("rest_position")

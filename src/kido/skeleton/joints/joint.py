@@ -91,7 +91,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
             is something to follow.
         mimic: what its coordinates follow (`Mimic`).
         **properties: for each of `position_lower_limit`, `position_upper_limit`, the same of `velocity`,
-            `acceleration` and `force`, `damping`, `coulomb_friction`, `spring_stiffness`, `rest_position`,
+            `acceleration` and `force`, `damping`, `armature`, `coulomb_friction`, `spring_stiffness`, `rest_position`,
             `position_gain`, `velocity_gain`, `initial_position`, `initial_velocity`: one number for all coordinates, or
             one for each. Units are metres, radians, newtons and seconds. `velocity_limit`, `acceleration_limit` and
             `force_limit` set a lower limit and an upper one of the same size, and read as the largest size allowed.
@@ -129,6 +129,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
     force_upper_limit = _per_dof("force_upper_limit")
     force_limit = _per_dof("force_limit")
     damping = _per_dof("damping")
+    armature = _per_dof("armature")
     coulomb_friction = _per_dof("coulomb_friction")
     spring_stiffness = _per_dof("spring_stiffness")
     rest_position = _per_dof("rest_position")

@@ -131,8 +131,9 @@ def reversal(joint: Joint) -> Reversal:
     translational joints become compound joints.
 
     Raises:
-        ModelError: springs, damping or friction of a ball joint that differ by axis, and any of them or position limits
-            of a free joint; actuators of such joints that differ by axis: they are not the same from the other side.
+        ModelError: springs, damping, rotor inertia or friction of a ball joint that differ by axis, and any of them or
+            position limits of a free joint; actuators of such joints that differ by axis: they are not the same from
+            the other side.
     """
     if joint.kind in (JointKind.BALL, JointKind.FREE):
         return _reversed_rotation(joint)
@@ -211,7 +212,7 @@ def _reversed_rotation(joint: Joint) -> Reversal:
 
 def _check_isotropic(joint: Joint, free: bool) -> None:
     what = f"joint {joint.name!r} ({type(joint).__name__}) cannot be reversed: its"
-    for key in ("spring_stiffness", "damping", "coulomb_friction", "position_gain", "velocity_gain"):
+    for key in ("spring_stiffness", "damping", "armature", "coulomb_friction", "position_gain", "velocity_gain"):
         values = joint.get_property(key)
         if values.any() and (free or np.ptp(values) > 0.0):
             raise ModelError(f"{what} {key} {values.tolist()} acts along axes of the body that it moves")

@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from kido.errors import ModelError
 from kido.jit import Struct
 from kido.math.transform import as_numbers, as_vector, number_or_nan
-from kido.quantities.branches import derivatives_workspace, solution_rows
+from kido.quantities.branches import columns_workspace, derivatives_workspace, solution_rows
 from kido.quantities.jacobians import world_transform
 from kido.skeleton.frames.frame import ORIGIN, Frame
 from kido.skeleton.nodes.node import JacobianNode
 from kido.skeleton.state.subsets import Dofs, indices_of
 from kido.skeleton.state.workspace import Workspace
 from kido.tree import data_for
-from kido.tree.workspace import COLUMNS, MEMBERS, NODES, PATH, SUBSET, WIDE
+from kido.tree.workspace import MEMBERS, NODES, PATH, SUBSET
 
 if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
@@ -171,17 +171,7 @@ class Selections:
         w = self.ready or self.prepare()
         made = self.selections.get("columns")
         if made is None:
-            parent, first = self.tree.parent, self.tree.first_dof
-            n, m = len(parent), len(self.skeleton.dofs)
-            made = COLUMNS(bodies=n, dofs=m, columns=m + WIDE)
-            for i in range(n - 1, -1, -1):
-                own, above = slice(int(first[i]), int(first[i + 1])), int(parent[i])
-                made.below[i, own] = 1.0
-                made.end[i] = max(int(made.end[i]), own.stop)
-                if above >= 0:
-                    made.below[above] += made.below[i]
-                    made.end[above] = max(int(made.end[above]), int(made.end[i]))
-            self.selections["columns"] = made
+            made = self.selections["columns"] = columns_workspace(self.tree)
         w.columns = made.address
         return made.address
 

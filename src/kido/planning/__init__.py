@@ -1,0 +1,27 @@
+"""Motions without collisions: spheres over any robot, states checked eight at a time, planners, time laws."""
+
+from kido.planning.checker import CollisionChecker, Contact
+from kido.planning.environment import Environment
+from kido.planning.errors import GoalError, NoPathError, PlanningError, StartError
+from kido.planning.goals import goal_states
+from kido.planning.path import Path
+from kido.planning.planner import RRTConnect
+from kido.planning.shortening import shortened, smooth_curve
+from kido.planning.time_law import TimeLaw, time_optimal
+
+__all__ = [
+    "CollisionChecker",
+    "Contact",
+    "Environment",
+    "GoalError",
+    "NoPathError",
+    "Path",
+    "PlanningError",
+    "RRTConnect",
+    "StartError",
+    "TimeLaw",
+    "goal_states",
+    "shortened",
+    "smooth_curve",
+    "time_optimal",
+]

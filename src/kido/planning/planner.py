@@ -1,0 +1,160 @@
+"""Planning of motions between states: `RRTConnect`, what it is asked and what it answers."""
+
+from __future__ import annotations
+
+import math
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kido.attributes import FixedAttributes
+from kido.errors import StateError
+from kido.jit import JIT_DISABLED, LANES
+from kido.planning.checker import CollisionChecker, Contact
+from kido.planning.errors import GoalError, NoPathError, StartError
+from kido.planning.growth import CONNECTED, FULL, NO_SAMPLES, grow_trees, plant
+from kido.planning.path import Path
+from kido.planning.samples import Samples, sampling_bounds
+from kido.planning.tables import NODES, RRT
+
+Array = NDArray[np.float64]
+FIRST_TABLE, NEXT_TABLE = 12, 14  # powers of two of samples
+CHUNK = 512  # iterations between looks at the clock
+LIMIT_SLACK = 1e-9  # by which a state may be outside of limits [rad or m]
+
+
+class Problem:
+    """A start and goals that were looked at.
+
+    Raises:
+        StateError: numbers that are not finite or of another shape.
+        StartError, GoalError: states outside of limits, or that touch something.
+    """
+
+    def __init__(self, checker: CollisionChecker, start: ArrayLike, goals: ArrayLike):
+        begin, goal = np.asarray(start), np.asarray(goals)
+        rows = goal[None] if goal.ndim == 1 else goal
+        if begin.ndim != 1 or rows.ndim != 2 or not len(rows) or begin.shape[0] != rows.shape[1]:
+            n = checker.num_dofs
+            raise StateError(
+                f"expected a start ({n},) and goals ({n},) or (m, {n}), got shapes {begin.shape} and {goal.shape}"
+            )
+        states = checker.as_states(np.concatenate([begin[None], rows]), "start and goals")
+        good = checker.states_are_free(states)
+        lower, upper = checker.limits
+        good &= ((states >= lower - LIMIT_SLACK) & (states <= upper + LIMIT_SLACK)).all(axis=1)
+        if not good[0]:
+            message, contact = _fault(checker, states[0])
+            raise StartError(f"start: {message}", contact)
+        if not good[1:].any():
+            message, contact = _fault(checker, states[1])
+            more = f" (and {len(rows) - 1} more goals are no better)" if len(rows) > 1 else ""
+            raise GoalError(f"goal: {message}{more}", contact)
+        self.start, self.goals = states[:1], states[1:][good[1:]]
+
+
+def _fault(checker: CollisionChecker, state: Array) -> tuple[str, Contact | None]:
+    """What is wrong with a state, and what touches in it, if that is it."""
+    lower, upper = checker.limits
+    for name, q, low, high in zip(checker.dof_names, state, lower, upper, strict=True):
+        if not low - LIMIT_SLACK <= q <= high + LIMIT_SLACK:
+            return f"{name!r} is {q:.6g}; expected {low:.6g} to {high:.6g}", None
+    contact = checker.contact(state)
+    return str(contact), contact
+
+
+class RRTConnect(FixedAttributes):
+    """Two trees of states that grow towards each other until they meet (RRT-Connect), in compiled code.
+
+    The same seed gives the same path, bit for bit.
+
+    Args:
+        checker: what is free.
+        step: longest edge of a tree [rad or m].
+        seed: of the samples.
+        max_nodes: of each tree.
+
+    Source: Kuffner and LaValle, "RRT-Connect: an efficient approach to single-query path planning", ICRA 2000, with
+    domains of nodes by Jaillet et al., IROS 2005.
+    """
+
+    def __init__(self, checker: CollisionChecker, step: float = 1.0, seed: int = 0, max_nodes: int = 100_000):
+        if not isinstance(checker, CollisionChecker):
+            raise StateError(f"checker: expected a kido.planning.CollisionChecker, got {checker!r}")
+        if not (isinstance(step, int | float | np.number) and 0.0 < step < math.inf):
+            raise StateError(f"step: expected a number above 0, got {step!r}")
+        for name, value, least in (("seed", seed, 0), ("max_nodes", max_nodes, 1)):
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+                raise StateError(f"{name}: expected a whole number of at least {least}, got {value!r}")
+        self.checker, self.seed = checker, int(seed)
+        lower, upper = self._bounds = sampling_bounds(checker)
+        self._samples = Samples(*self._bounds, self.seed)
+        self._first = self._samples.take(FIRST_TABLE)
+        n = len(lower)
+        samples, lanes = (0, 1) if JIT_DISABLED else (LANES, LANES)
+        self._reserve = int(np.linalg.norm(upper - lower) / step) + 2
+        blocks = -(-(int(max_nodes) + self._reserve) // lanes)
+        nodes = NODES(samples=samples, blocks=2 * blocks, columns=n)
+        every = 2 * blocks * lanes
+        self._parts = {
+            "parent": np.zeros(every, np.int64),
+            "domain": np.zeros(every),
+            "node": nodes.node.reshape(-1),
+            "best": nodes.best.reshape(-1),
+            "path": np.zeros((every, n)),
+        }
+        self._nodes, self._step = nodes, float(step)
+        self._rrt = self._table(self._first)
+
+    def _table(self, table: Array, like: RRT | None = None) -> RRT:
+        made = RRT(columns=table.shape[1], table=table, **self._parts)
+        made.nodes, made.step, made.reserve = self._nodes, self._step, self._reserve
+        if like is not None:
+            made.count[:] = like.count
+            made.grown = like.grown
+        made.edge = self.checker.edge_table
+        return made
+
+    def plan(
+        self, start: ArrayLike, goals: ArrayLike, max_seconds: float = 10.0, max_iterations: int | None = None
+    ) -> Path:
+        """A path from the start to one of the goals.
+
+        Args:
+            start: state (planned dofs,).
+            goals: state, or states (n, planned dofs).
+            max_seconds: time after which the search is given up; Ctrl-C ends it at any time.
+            max_iterations: samples after which it is given up; None: any number.
+
+        Raises:
+            StateError: numbers that are not finite or of another shape.
+            StartError, GoalError: states outside of limits, or that touch something.
+            NoPathError: no path was found.
+        """
+        if not (isinstance(max_seconds, int | float | np.number) and max_seconds > 0.0):
+            raise StateError(f"max_seconds: expected a number above 0, got {max_seconds!r}")
+        began = perf_counter()
+        problem = Problem(self.checker, start, goals)
+        self._rrt.edge = edge = self.checker.edge_table
+        rrt, before = self._rrt, edge.states
+        plant(rrt.address, problem.start, problem.goals)
+        samples, left = None, math.inf if max_iterations is None else max_iterations
+        while True:
+            made = rrt.grown
+            status = grow_trees(rrt.address, int(min(CHUNK, left)))
+            left -= rrt.grown - made
+            if status == CONNECTED:
+                break
+            seconds = perf_counter() - began
+            if status == FULL or left <= 0 or seconds >= max_seconds:
+                why = f"{rrt.count[0]} and {rrt.count[1]} nodes" if status == FULL else f"{seconds:.3g} s"
+                raise NoPathError(f"no path was found within {why} and {rrt.grown} iterations")
+            if status == NO_SAMPLES:
+                if samples is None:
+                    samples = Samples(*self._bounds, self.seed)
+                    samples.take(FIRST_TABLE)
+                rrt = self._table(samples.take(NEXT_TABLE), rrt)
+        states = rrt.path[: rrt.waypoints].copy()
+        count = (edge.states - before) * (1 if JIT_DISABLED else LANES)
+        return Path(states, self.checker.dof_names, perf_counter() - began, rrt.grown, count)

@@ -1,0 +1,159 @@
+"""Shorter and smoother paths: shortcuts between points of a path, and curves near it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import BSpline
+
+from kido.errors import StateError
+from kido.jit import entry, kernel, view
+from kido.planning.checker import CollisionChecker
+from kido.planning.errors import PlanningError
+from kido.planning.path import Path
+from kido.planning.tables import EDGE
+
+Array = NDArray[np.float64]
+DIVISIONS = 10  # times that pieces are halved until a smooth curve near them is free
+DENSITY = 4.0  # states of a curve that are checked for each that is along an edge
+CUBIC = 3
+
+
+@kernel
+def distance_between(path, i, j):
+    total = 0.0
+    for k in range(path.shape[1]):
+        total += (path[i, k] - path[j, k]) * (path[i, k] - path[j, k])
+    return total**0.5
+
+
+@kernel
+def is_free_between(e, path, i, j):
+    for k in range(path.shape[1]):
+        e.start[k], e.end[k] = path[i, k], path[j, k]
+    return e.run(e) == 0
+
+
+@kernel
+def remove_states(path, first, last, count):
+    """Remove states first..last-1; returns how many are left."""
+    for i in range(last, count):
+        for k in range(path.shape[1]):
+            path[first + i - last, k] = path[i, k]
+    return count - (last - first)
+
+
+@kernel
+def skip_states(e, path, count):
+    """Leave out states without which the path is free as well, as many at a time as possible."""
+    i = 0
+    while i < count - 2:
+        j = count - 1
+        while j > i + 1 and not is_free_between(e, path, i, j):
+            j -= 1
+        count = remove_states(path, i + 1, j, count)
+        i += 1
+    return count
+
+
+@kernel
+def place_at(path, count, along, row):
+    """Write the state at a distance along the path to a row; returns the piece that it is on."""
+    i = 0
+    while i < count - 2:
+        length = distance_between(path, i, i + 1)
+        if along <= length:
+            break
+        along -= length
+        i += 1
+    length = distance_between(path, i, i + 1)
+    share = min(1.0, along / length) if length > 0.0 else 0.0
+    for k in range(path.shape[1]):
+        path[row, k] = path[i, k] + share * (path[i + 1, k] - path[i, k])
+    return i
+
+
+@entry("i8(i8,f8[:,::1],i8,f8[:,::1])")
+def shorten(edge, path, count, draws):
+    """Shortcuts between states at random places of a path.
+
+    Args:
+        edge: what checks edges.
+        path: states (n, columns), of which the first `count` are the path; the last two rows are work space.
+        count: how many they are.
+        draws: numbers from 0 to 1 (rounds, 2).
+
+    Returns:
+        How many states the path has then.
+    """
+    e = view(EDGE, edge)
+    count = skip_states(e, path, count)
+    a, b = path.shape[0] - 2, path.shape[0] - 1
+    for n in range(draws.shape[0]):
+        if count < 3:
+            break
+        total = 0.0
+        for i in range(count - 1):
+            total += distance_between(path, i, i + 1)
+        low, high = min(draws[n, 0], draws[n, 1]), max(draws[n, 0], draws[n, 1])
+        i, j = place_at(path, count, low * total, a), place_at(path, count, high * total, b)
+        if i == j or not is_free_between(e, path, a, b):
+            continue
+        if j == i + 1:  # one state goes, two come
+            if count + 3 > path.shape[0]:
+                continue
+            for m in range(count - 1, j - 1, -1):
+                for k in range(path.shape[1]):
+                    path[m + 1, k] = path[m, k]
+            count += 1
+        else:
+            count = remove_states(path, i + 3, j + 1, count)
+        for k in range(path.shape[1]):
+            path[i + 1, k], path[i + 2, k] = path[a, k], path[b, k]
+    return skip_states(e, path, count)
+
+
+def shortened(checker: CollisionChecker, path: Path, rounds: int = 100, seed: int = 0) -> Path:
+    """A shorter path between the same ends, by shortcuts; the same for the same seed.
+
+    Args:
+        checker: what is free.
+        path: to be shortened; it stays as it is.
+        rounds: shortcuts that are tried.
+        seed: of their places.
+    """
+    draws = np.random.default_rng(seed).random((rounds, 2))
+    states = np.zeros((len(path) + rounds + 4, checker.num_dofs))
+    states[: len(path)] = path.states
+    count = shorten(checker.edge_address, states, len(path), draws)
+    return Path(states[:count].copy(), path.dof_names, path.seconds, path.iterations, path.checked_states)
+
+
+def smooth_curve(checker: CollisionChecker, path: Path, divisions: int = 2) -> BSpline:
+    """A curve q(s), s from 0 to 1, near a path, with continuous second derivatives, free of collisions.
+
+    It is the cubic B-spline whose control points are the path's states and points that divide its pieces: it rounds the
+    corners between the nearest of these. Pieces are divided until it is free, at states as far apart as `resolution`
+    wants along edges, and four times as close.
+
+    Args:
+        checker: what is free.
+        path: at least two states.
+        divisions: times that pieces are halved at least.
+
+    Raises:
+        PlanningError: no such curve is free, as where the path touches something at a corner.
+    """
+    if len(path) < 2:
+        raise StateError(f"smooth_curve: expected a path of at least two states, got {path!r}")
+    for number in range(divisions, DIVISIONS):
+        control = path.at_shares_of_pieces(2**number)
+        inner = np.linspace(0.0, 1.0, len(control) - CUBIC + 1)
+        knots = np.concatenate([np.zeros(CUBIC), inner, np.ones(CUBIC)])
+        curve = BSpline(knots, control, CUBIC)
+        states = curve(np.linspace(0.0, 1.0, 2 + int(DENSITY * checker.resolution * path.length)))
+        if checker.states_are_free(states).all() and (
+            not checker.certified or checker.edges_are_free(states[:-1], states[1:]).all()
+        ):
+            return curve
+    raise PlanningError(f"no smooth curve near {path!r} is free of collisions; plan with a margin")

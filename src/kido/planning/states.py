@@ -1,0 +1,202 @@
+"""Eight states side by side: where the spheres are, and whether they touch each other or the surroundings."""
+
+from __future__ import annotations
+
+from kido.jit import all_positive, callback, entry, inlined, kernel, lanes_view, view, where_positive
+from kido.kernels.kinematics import body_pose
+from kido.math.choices import either
+from kido.planning.solids import box_gap, solid_gap
+from kido.planning.tables import AXES_BOX, CHECK, CHECK_NUMBERS, NODE
+
+SAMPLED, CERTIFIED = range(2)
+FIXED = 2**62  # of centres that no planned coordinate moves
+
+
+@inlined
+def place_sphere(c, link, n):
+    """World centre of sphere n of a link."""
+    d, o = c.data, c.robot.centre
+    x, y, z = o[n, 0], o[n, 1], o[n, 2]
+    R, p = d.R, d.p
+    a = R[link, 0] * x + R[link, 1] * y + R[link, 2] * z + p[link, 0]
+    b = R[link, 3] * x + R[link, 4] * y + R[link, 5] * z + p[link, 1]
+    e = R[link, 6] * x + R[link, 7] * y + R[link, 8] * z + p[link, 2]
+    c.centre[n, 0] = a
+    c.centre[n, 1] = b
+    c.centre[n, 2] = e
+    return a, b, e
+
+
+@inlined
+def pending(c, gap):
+    """Whether any lane that is not hit yet has a gap that is not positive."""
+    return not all_positive(where_positive(c.hit[0], 1.0, gap))
+
+
+@kernel
+def touches(c, x, y, z, r, all_solids):
+    """1 in lanes whose sphere touches a solid of the surroundings, else -1; without `all_solids`: the first solid."""
+    s, h = c.scene, c.hit[0]
+    found = 0.0 * x - 1.0
+    m, end = 0, c.scene.kind.shape[0]
+    while m < end:
+        gap = where_positive(h, 1.0 + 0.0 * x, box_gap(s, m, x, y, z, r))
+        if all_positive(gap):
+            m = s.skip[m]
+            continue
+        kind = s.kind[m]
+        if kind != NODE:
+            if kind != AXES_BOX:
+                gap = where_positive(h, 1.0 + 0.0 * x, solid_gap(s, m, x, y, z, r))
+            if not all_positive(gap):
+                found = where_positive(gap, found, 1.0 + 0.0 * x)
+                c.met[0] = where_positive(gap, c.met[0], 1.0 * s.owner[m])
+                if not all_solids:
+                    return found
+        m += 1
+    return found
+
+
+@kernel
+def note(c, found, sphere, obstacle, other):
+    """Lanes that are hit now, and by what those that were not before."""
+    new = where_positive(c.hit[0], -1.0 + 0.0 * found, found)
+    c.where[0] = where_positive(new, 1.0 * sphere, c.where[0])
+    c.where[1] = where_positive(new, obstacle, c.where[1])
+    c.where[2] = where_positive(new, 1.0 * other, c.where[2])
+    c.hit[0] = either(c.hit[0], found)
+
+
+@inlined
+def sphere_centre(c, link, n):
+    """World centre of sphere n of a link, computed once for a check."""
+    if c.current[n] < c.stamp:
+        c.current[n] = c.stamp
+        return place_sphere(c, link, n)
+    o = c.centre
+    return o[n, 0], o[n, 1], o[n, 2]
+
+
+@kernel
+def check_surroundings(c, g, grown, every):
+    """Whether group g touches the surroundings."""
+    b = c.robot
+    link, n, end = b.link[g], b.first[g], b.first[g + 1]
+    while n < end:
+        x, y, z = sphere_centre(c, link, n)
+        leaf = b.skip[n] == n + 1
+        found = touches(c, x, y, z, b.radius[n] + b.margin + grown, every and leaf)
+        if all_positive(-found):
+            n = b.skip[n]
+            continue
+        if leaf:
+            note(c, found, n, c.met[0], -1)
+            if not every:
+                return 1
+        n += 1
+    return 0
+
+
+@inlined
+def sphere_gap(c, link, n, other, m, grown):
+    """Positive where sphere n of a link and sphere m of another are apart."""
+    b = c.robot
+    ax, ay, az = sphere_centre(c, link, n)
+    bx, by, bz = sphere_centre(c, other, m)
+    x, y, z = ax - bx, ay - by, az - bz
+    r = b.radius[n] + b.radius[m] + b.self_margin + grown
+    return x * x + y * y + z * z - r * r
+
+
+@kernel
+def check_pair(c, k, grown, every):
+    """Whether the groups of pair k touch: of two spheres that do the larger one is replaced by what it covers."""
+    b, stack = c.robot, c.waiting
+    g, h = b.pair[k, 0], b.pair[k, 1]
+    link, other = b.link[g], b.link[h]
+    n, m, depth = b.first[g], b.first[h], 0
+    while True:
+        gap = sphere_gap(c, link, n, other, m, grown)
+        if pending(c, gap):
+            n_leaf, m_leaf = b.skip[n] == n + 1, b.skip[m] == m + 1
+            if not n_leaf and (m_leaf or b.radius[n] >= b.radius[m]):
+                stack[depth, 0], stack[depth, 1] = b.skip[n + 1], m
+                n, depth = n + 1, depth + 1
+                continue
+            if not m_leaf:
+                stack[depth, 0], stack[depth, 1] = n, b.skip[m + 1]
+                m, depth = m + 1, depth + 1
+                continue
+            note(c, where_positive(gap, -1.0, 1.0 + 0.0 * gap), n, 0.0 * gap - 1.0, m)
+            if not every:
+                return 1
+        if depth == 0:
+            return 0
+        depth -= 1
+        n, m = stack[depth, 0], stack[depth, 1]
+
+
+@kernel
+def check_poses(c, every, certified):
+    """Whether any of the eight states touches something; 1 in the lanes of `hit` that do if `every` is set.
+
+    With CERTIFIED the spheres are as much larger as they move on the lanes' share of an edge, and the poses are those
+    of the check before.
+    """
+    b, d = c.robot, c.data
+    t = b.tree
+    if certified == SAMPLED:
+        c.stamp += 1
+        for k in range(b.place.shape[0]):
+            body_pose(t, d, b.place[k])
+    c.hit[0] = -1.0
+    zero = 0.0 * d.q[0]
+    h = c.half[0] if certified == CERTIFIED else zero
+    for k in range(c.near.shape[0]):
+        g = c.near[k]
+        if g >= 0 and check_surroundings(c, g, h * c.grow[g], every != 0) != 0:
+            return 1
+    for k in range(b.pair.shape[0]):
+        if check_pair(c, k, h * c.pair_grow[k], every != 0) != 0:
+            return 1
+    return 0 if all_positive(-c.hit[0]) else 1
+
+
+@callback
+def check_eight(check, every, certified, unused):
+    """`check_poses`, as a stage."""
+    return check_poses(lanes_view(CHECK, check), every, certified)
+
+
+@entry("i8(i8,i8,f8[:,::1],f8[:,::1])")
+def check_states(check, numbers, Q, out):
+    """Check states Q (n, columns); `out` (n, 4): whether it is hit, and by what."""
+    c, n = lanes_view(CHECK, check), view(CHECK_NUMBERS, numbers)
+    column, lanes = c.robot.column, n.hit.shape[0]
+    for first in range(0, Q.shape[0], lanes):
+        for lane in range(lanes):
+            row = min(first + lane, Q.shape[0] - 1)
+            for k in range(column.shape[0]):
+                n.q[column[k] * lanes + lane] = Q[row, k]
+        c.run(c, 1, SAMPLED)
+        for lane in range(lanes):
+            row = first + lane
+            if row < Q.shape[0]:
+                out[row, 0] = n.hit[lane]
+                for i in range(3):
+                    out[row, 1 + i] = n.where[i * lanes + lane]
+    return 0
+
+
+@entry("i8(i8)")
+def place_all(check):
+    """Poses of all links and centres of all spheres, for those that the planned coordinates do not move."""
+    c = lanes_view(CHECK, check)
+    b, d = c.robot, c.data
+    for i in range(b.tree.parent.shape[0]):
+        body_pose(b.tree, d, i)
+    for g in range(b.link.shape[0]):
+        for n in range(b.first[g], b.first[g + 1]):
+            place_sphere(c, b.link[g], n)
+            c.current[n] = FIXED if b.moves[g] == 0 else 0
+    return 0

@@ -1,0 +1,108 @@
+"""Tables of a collision checker: the spheres of a robot, its surroundings, and what eight states are checked in."""
+
+from __future__ import annotations
+
+from kido.jit import Struct, floats, integer, integers, number, reference, stage
+from kido.tree.schema import DATA, TREE
+
+# What a node of the surroundings is: a box about others, or a solid. VALUES numbers describe a solid.
+NODE, BOX, AXES_BOX, CAPSULE, CYLINDER, TRIANGLE, INSIDE, HALF_SPACE = range(8)
+VALUES = 16
+
+
+class ROBOT(Struct):
+    tree = reference(TREE, doc="of the skeleton")
+    place = integers("places", doc="links whose poses depend on the planned coordinates, parents first")
+    column = integers("columns", doc="coordinate of the skeleton that each planned one is")
+    link = integers("groups", doc="link that carries each group of spheres")
+    first = integers("groups1", doc="first sphere of each group, the root of its tree; the last entry is the total")
+    moves = integers("groups", doc="1: the planned coordinates move it")
+    centre = floats("spheres", 3, unit="m", doc="in the axes of the link")
+    radius = floats("spheres", unit="m")
+    skip = integers("spheres", doc="sphere behind all that are below it in the tree")
+    pair = integers("pairs", 2, doc="groups that may not meet")
+    reach = floats("groups", "columns", unit="m/rad or 1", doc="most that a sphere's centre moves with a coordinate")
+    pair_reach = floats("pairs", "columns", unit="m/rad or 1", doc="the same, of one group seen from the other")
+    margin = number("m", doc="distance to be kept from the surroundings")
+    self_margin = number("m", doc="distance to be kept among groups")
+
+
+class SCENE(Struct):
+    kind = integers("nodes", doc="NODE or which solid")
+    skip = integers("nodes", doc="node behind all that are below it")
+    low = floats("nodes", 3, unit="m", doc="least corner of the box about it, world axes")
+    high = floats("nodes", 3, unit="m", doc="its greatest corner")
+    value = floats("nodes", VALUES, doc="of a solid, as `kido.planning.solids` reads them")
+    plane = floats("planes", 4, doc="outward normals and offsets of convex polyhedra [m]")
+    owner = integers("nodes", doc="obstacle that a solid is part of; -1: none")
+
+
+class CHECK(Struct):
+    robot = reference(ROBOT)
+    scene = reference(SCENE)
+    data = reference(DATA, lanes=True, doc="eight poses of the skeleton")
+    run = stage(doc="the check of the poses: (check, every, certified); returns 1 if any lane is hit")
+    near = integers("groups", doc="groups that can come near the surroundings, in the order of their check; then -1")
+    stamp = integer(doc="number of the check")
+    current = integers("spheres", doc="check in which a centre was computed")
+    waiting = integers("depth", 2, doc="pairs of spheres that are still to be looked at")
+    centre = floats("spheres", 3, unit="m", doc="in the world")
+    fraction = floats(1, doc="where on the edge the lanes are, 0 to 1")
+    half = floats(1, doc="half of the share of the edge that they stand for, while it is certified")
+
+    grow = floats("groups", unit="m", doc="most that a group's spheres move on the whole edge")
+    pair_grow = floats("pairs", unit="m", doc="and one group seen from the other")
+    hit = floats(1, doc="1: something touches; -1: nothing was found to")
+    met = floats(1, doc="the obstacle that was found last")
+    where = floats(3, doc="what touches first: sphere; obstacle or -1; other sphere or -1")
+
+
+class CHECK_NUMBERS(Struct):
+    """The lanes of a CHECK, lane by lane."""
+
+    q = floats("numbers", doc="positions of the skeleton, coordinate by coordinate")
+    fraction = floats("lanes")
+    half = floats("lanes")
+    hit = floats("lanes")
+    where = floats("wheres")
+
+
+class EDGE(Struct):
+    check = reference(CHECK, lanes=True)
+    numbers = reference(CHECK_NUMBERS)
+    start = floats("columns", unit="rad or m", doc="planned coordinates at the edge's start")
+    end = floats("columns", unit="rad or m", doc="at its end")
+    resolution = number("1/rad or 1/m", doc="states checked per unit of length")
+    finest = number("rad or m", doc="shortest piece of an edge to which it is halved for a certificate")
+    run = stage(doc="the check of the edge: (edge); returns 1 if it is refused")
+    certified = integer(doc="1: edges are free as a whole; 0: at their states")
+    low = floats("waiting", doc="pieces of the edge that are not certified yet: where they begin")
+    high = floats("waiting", doc="and end")
+    states = integer(doc="states that were checked, in groups of eight")
+    edges = integer(doc="edges that were checked")
+
+
+class NODES(Struct):
+    """Two trees of states, the second behind the first; eight states side by side."""
+
+    node = floats("blocks", "columns", doc="planned coordinates of the nodes")
+    best = floats(2, doc="of nodes that were looked through: least squared distance, and its block")
+
+
+class RRT(Struct):
+    edge = reference(EDGE)
+    nodes = reference(NODES, lanes=True)
+    node = floats("numbers", doc="nodes, lane by lane")
+    best = floats("bests", doc="`best`, lane by lane")
+    parent = integers("all", doc="node from which each was reached; -1: a start or a goal")
+    domain = floats("all", unit="rad or m", doc="distance up to which samples draw a node")
+    count = integers(2, doc="nodes of each tree")
+    table = floats("samples", "columns", doc="samples")
+    next = integer(doc="the next sample")
+    grown = integer(doc="iterations so far")
+    reserve = integer(doc="nodes that an iteration may add")
+    step = number("rad or m", doc="longest edge of a tree")
+    x = floats("columns", doc="where a tree is drawn to")
+    y = floats("columns", doc="the node that it gets")
+    path = floats("waypoints", "columns", doc="the path that was found")
+    waypoints = integer(doc="how many states it has")

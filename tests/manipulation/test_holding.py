@@ -1,0 +1,298 @@
+"""Grasps: filters as they were, momentum kept, loops closed, estimates taken, mistakes named."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from manipulation_robots import block, planar_arm
+
+import kido
+from kido.manipulation import CollisionScene, Grasps
+
+
+def room(free_base: bool = False) -> tuple[kido.World, Grasps]:
+    """Two arms, two blocks and a door, without gravity; nothing touches."""
+    world = kido.World(gravity=(0, 0, 0))
+    for k in range(2):
+        arm = planar_arm(0.5, 0.4, 0.2, name=f"arm{k}", base=(0.0, 2.0 * k, 0.0))
+        arm.body("tip").add_shape(kido.Sphere(0.02))
+        arm.self_collision = True
+        if free_base:
+            arm.body("link0").change_parent_joint_type(kido.FreeJoint, keep_pose=True)
+        world.add_skeleton(arm)
+        arm.positions = np.linspace(0.3, 0.7, arm.num_dofs)
+    for k in range(2):
+        world.add_skeleton(block(f"block{k}")).positions = [0.1, 0.2, 0.3, 1.5, 1.0 + 0.5 * k, 0.4]
+    return world, Grasps(CollisionScene(world))
+
+
+def filter_of(world: kido.World) -> list[bytes]:
+    """The filter as compiled, to the bit, and the order of what it is about."""
+    container = world.engine.detector.container
+    arrays = container.excluded, container.excluded_first, container.body_group
+    names = repr([(s.name, [b.name for b in s.bodies], [d.name for d in s.dofs]) for s in world.skeletons])
+    return [*(np.array(a).tobytes() for a in arrays), names.encode()]
+
+
+def momentum(world: kido.World) -> np.ndarray:
+    return np.sum([s.momentum for s in world.skeletons if s.num_dofs], axis=0)
+
+
+def test_filters_after_a_thousand_random_attachments_are_as_before() -> None:
+    """Tree and loop grasps of two hands on two objects, with a user's own reasons coming and going, in any order."""
+    world, grasps = room()
+    bodies = {b.name: b for s in world.skeletons for b in s.bodies if s.name.startswith("block")}
+    hands = [world.skeleton(f"arm{k}").body("tip") for k in range(2)]
+    ground = world.skeleton("arm0").body("link0")
+    rule = world.collision_filter
+    rule.add(bodies["block0"], bodies["block1"], "mine")
+    before, given = filter_of(world), rule.pairs
+    rng, count, loops = np.random.default_rng(7), 0, 0
+    while count < 1000:
+        free = [(b, h) for b in bodies.values() for h in hands if all(g.hand is not h for g in grasps.holding(b))]
+        if grasps.held and (not free or rng.random() < 0.5):
+            grasps.detach(grasps.held[rng.integers(len(grasps.held))])
+        else:
+            body, hand = free[rng.integers(len(free))]
+            loops += grasps.attach(body, hand, supports=[ground]).closes_loop
+        if rng.random() < 0.2:
+            rule.add(bodies["block1"], ground, "other")
+            rule.remove(bodies["block1"], ground, "other")
+        count += 1
+        expected = {frozenset((bodies["block0"], bodies["block1"])): {"mine"}}
+        for grasp, other in ((g, o) for g in grasps.held for o in (*g.touching, *g.supports)):
+            kind = "grasp" if other in grasp.touching else "support"
+            expected.setdefault(frozenset((grasp.body, other)), set()).add(f"{kind}: {grasp.name}")
+        assert {frozenset((a, b)): set(r) for a, b, r in rule.pairs} == expected
+        if not grasps.held and count % 4 == 0:
+            assert filter_of(world) == before
+    assert loops > 50
+    for grasp in grasps.held:
+        grasps.detach(grasp)
+    assert filter_of(world) == before
+    assert rule.pairs == given
+    assert not any(body.own_link for s in world.skeletons for body in s.bodies if body.skeleton.name == "arm1")
+
+
+@pytest.mark.parametrize("as_loop", [False, True])
+def test_momentum_is_kept_by_grasps_and_releases(as_loop: bool) -> None:
+    """Floating robots, moving all over: both momenta about the world's origin to 1e-12 of numbers of order 1."""
+    world, grasps = room(free_base=True)
+    rng = np.random.default_rng(2)
+    for skeleton in world.skeletons:
+        skeleton.velocities = 0.5 * rng.normal(size=skeleton.num_dofs)
+    body = world.skeleton("block0").body("block0")
+    first, second = (world.skeleton(f"arm{k}").body("tip") for k in range(2))
+    h, energy = momentum(world), world.kinetic_energy
+    assert np.linalg.norm(h) > 0.5
+    one = grasps.attach(body, first, as_loop=as_loop or None)
+    np.testing.assert_allclose(momentum(world), h, atol=1e-12)
+    assert one.energy_lost == pytest.approx(energy - world.kinetic_energy, abs=1e-12)
+    assert one.energy_lost > 0.0
+    np.testing.assert_allclose(body.spatial_velocity[:3], first.spatial_velocity[:3], atol=1e-12)
+    two = grasps.attach(body, second)
+    assert (one.closes_loop, two.closes_loop) == (as_loop, True)
+    np.testing.assert_allclose(momentum(world), h, atol=1e-12)
+    np.testing.assert_allclose(body.spatial_velocity[:3], second.spatial_velocity[:3], atol=1e-12)
+    energy = world.kinetic_energy
+    grasps.detach(one)  # the other hand has it now, and nothing moves otherwise than before
+    np.testing.assert_allclose(momentum(world), h, atol=1e-12)
+    assert world.kinetic_energy == pytest.approx(energy, abs=1e-12)
+    grasps.detach(two)
+    np.testing.assert_allclose(momentum(world), h, atol=1e-12)
+    assert body.skeleton is world.skeleton("block0")
+    assert world.kinetic_energy == pytest.approx(energy, abs=1e-12)
+    X = np.array(body.world_transform)
+    world.step(10)
+    assert np.linalg.norm(body.world_transform[:3, 3] - X[:3, 3]) > 1e-4  # it flies on
+
+
+def test_the_impulse_is_what_the_object_gained() -> None:
+    """Plastic collision of two free bodies along their line: v = (m1 v1 + m2 v2) / (m1 + m2)."""
+    world = kido.World(gravity=(0, 0, 0))
+    a, b = world.add_skeleton(block("a", mass=2.0)), world.add_skeleton(block("b", mass=0.5))
+    b.positions = [0, 0, 0, 0.3, 0, 0]
+    b.velocities = [0, 0, 0, -1.0, 0, 0]
+    grasp = Grasps(CollisionScene(world)).attach(b.body("b"), a.body("a"))
+    np.testing.assert_allclose(a.body("a").spatial_velocity, [0, 0, 0, -0.2, 0, 0], atol=1e-15)
+    np.testing.assert_allclose(grasp.impulse, [0, 0, 0, 0.4, 0, 0], atol=1e-15)
+    assert grasp.energy_lost == pytest.approx(0.5 * 2.0 * 0.5 / 2.5, abs=1e-15)
+    np.testing.assert_allclose(grasp.pose, [[1, 0, 0, 0.3], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], atol=1e-15)
+
+
+def test_an_object_is_passed_on() -> None:
+    world, grasps = room()
+    body = world.skeleton("block1").body("block1")
+    first, second = (world.skeleton(f"arm{k}").body("tip") for k in range(2))
+    X = np.array(body.world_transform)
+    grasps.attach(body, first, "left")
+    grasp = grasps.regrasp("left", second, "right")
+    assert [g.name for g in grasps.held] == ["right"]
+    assert not grasp.closes_loop
+    assert body.parent is second
+    np.testing.assert_allclose(body.world_transform, X, atol=1e-14)
+    assert world.collision_filter.reasons(body, first) == frozenset()
+    grasps.detach("right")
+    assert (body.skeleton.name, body.parent_joint.name, body.parent_joint.num_dofs) == ("block1", "block1_joint", 6)
+
+
+def test_a_tool_with_a_hinge_comes_back_as_it_was() -> None:
+    """Held by its second body: the tree is turned round, and back."""
+    world, grasps = room()
+    tool = block("tool")
+    tool.add_body("jaw", kido.RevoluteJoint("jaw_joint", axis=(0, 1, 0), transform_from_parent=(0.1, 0, 0)),
+                  tool.body("tool"), kido.Inertia.from_shape(kido.Box((0.05,) * 3), mass=0.2))  # fmt: skip
+    tool.body("jaw").add_shape(kido.Box((0.05,) * 3))
+    tool.self_collision = True
+    world.add_skeleton(tool)
+    tool.positions, tool.velocities = [0.1, 0, 0, 1.0, 1.0, 1.0, 0.4], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
+    before, jaw, arm = filter_of(world), tool.body("jaw"), world.skeleton("arm0")
+    poses = [np.array(b.world_transform) for b in tool.bodies]
+    grasp = grasps.attach(jaw, arm.body("tip"))
+    assert arm.num_dofs == 4
+    assert grasps.scene.reasons(tool.bodies[0] if tool.bodies else arm.body("tool"), arm.body("tip")) == frozenset()
+    mass = 0.7
+    assert grasp.inertia.mass == pytest.approx(mass, abs=1e-15)
+    grasps.detach(grasp)
+    assert filter_of(world) == before
+    for body, X in zip(tool.bodies, poses, strict=True):
+        np.testing.assert_allclose(body.world_transform, X, atol=1e-14)
+
+
+def test_names_that_are_taken_are_given_back() -> None:
+    world = kido.World(gravity=(0, 0, 0))
+    robot = world.add_skeleton(block("hand"))
+    items = [world.add_skeleton(block("item"), f"item{k}") for k in range(2)]
+    grasps = Grasps(CollisionScene(world))
+    for k, item in enumerate(items):
+        item.positions = [0, 0, 0, 1.0 + k, 0, 0]
+    held = [grasps.attach(item.body("item"), robot.body("hand"), f"g{k}") for k, item in enumerate(items)]
+    assert [b.name for b in robot.bodies] == ["hand", "item", "item(1)"]
+    for grasp in held:
+        grasps.detach(grasp)
+    assert [[(b.name, b.parent_joint.name) for b in i.bodies] for i in items] == [[("item", "item_joint")]] * 2
+
+
+def test_a_held_object_follows_estimates() -> None:
+    """Pose and velocity by the new place in the hand; covariances as by information, in one dimension by hand."""
+    world, grasps = room()
+    arm, body = world.skeleton("arm0"), world.skeleton("block0").body("block0")
+    grasp = grasps.attach(body, arm.body("tip"), covariance=4e-4 * np.eye(6))
+    arm.velocities = [0.3, -0.2, 0.5]
+    hand, before = arm.body("tip"), np.array(arm.velocities)
+    X = np.array(grasp.pose)
+    seen = X.copy()
+    seen[:3, 3] += X[:3, :3] @ [0.01, 0.0, 0.0]
+    grasps.update_pose(grasp, seen, 1e-4 * np.eye(6))
+    moved = X.copy()
+    moved[:3, 3] += X[:3, :3] @ [0.008, 0.0, 0.0]  # four fifths of the way
+    np.testing.assert_allclose(grasp.pose, moved, atol=1e-14)
+    np.testing.assert_allclose(grasp.covariance, 0.8e-4 * np.eye(6), atol=1e-17)
+    np.testing.assert_array_equal(arm.velocities, before)
+    np.testing.assert_allclose(body.world_transform, hand.world_transform @ moved, atol=1e-14)
+    V, r = hand.spatial_velocity, body.world_transform[:3, 3] - hand.world_transform[:3, 3]
+    expected = [*V[:3], *(V[3:] + np.cross(V[:3], r))]
+    np.testing.assert_allclose(body.spatial_velocity, expected, atol=1e-14)
+    world_pose = np.eye(4)
+    world_pose[:3, 3] = 1.0, 0.2, 0.1
+    grasps.update_pose(grasp, world_pose, in_world=True)
+    np.testing.assert_allclose(body.world_transform, world_pose, atol=1e-14)
+    assert len(grasps.held) == 1
+
+
+def test_loops_follow_estimates_without_a_jump() -> None:
+    world, grasps = room()
+    body = world.skeleton("block0").body("block0")
+    first, second = (world.skeleton(f"arm{k}").body("tip") for k in range(2))
+    one, two = grasps.attach(body, first), grasps.attach(body, second)
+    X = np.array(one.pose)
+    X[:3, 3] += 0.02
+    q = [np.array(world.skeleton(f"arm{k}").positions) for k in range(2)]
+    grasps.update_pose(one, X)
+    assert world.close_constraints() < 1e-10
+    for k in range(2):
+        np.testing.assert_allclose(world.skeleton(f"arm{k}").positions, q[k], atol=1e-10)
+    with pytest.raises(kido.ModelError, match="closes a loop"):
+        grasps.update_pose(two, X)
+
+
+def test_supports_are_tested_again_when_left() -> None:
+    world, grasps = room()
+    table = kido.Skeleton("table")
+    top = table.add_body("top", kido.WeldJoint("top_weld"))
+    top.add_shape(kido.Box((1, 1, 0.1)))
+    world.add_skeleton(table)
+    arm, item = world.skeleton("arm0"), world.skeleton("block0")
+    item.positions = [0, 0, 0, 0.0, 0.0, 0.075]  # on the table
+    body = item.body("block0")
+    grasp = grasps.attach(body, arm.body("tip"), supports=[top])
+    assert grasps.scene.reasons(body, top) == {f"support: {grasp.name}"}
+    grasps.update_supports()
+    assert grasps.scene.reasons(body, top)
+    X = np.array(grasp.pose)
+    X[2, 3] += 0.01
+    grasps.update_pose(grasp, X)
+    grasps.update_supports()
+    assert grasps.scene.reasons(body, top) == frozenset()
+    assert grasp.supports == ()
+
+
+def test_mistakes_are_named_and_change_nothing() -> None:
+    world, grasps = room()
+    body, other = (world.skeleton(f"block{k}").body(f"block{k}") for k in range(2))
+    hand = world.skeleton("arm0").body("tip")
+    before = filter_of(world)
+    light = kido.Skeleton("light")
+    light.add_body("light", kido.FreeJoint("light_joint"), None, kido.Inertia(0.0))
+    stranger = block("stranger").body("stranger")
+    cases = [
+        (lambda: grasps.attach(stranger, hand), kido.ModelError, "expected two bodies of world 'world'.*stranger"),
+        (lambda: grasps.attach(body, "hand"), kido.ModelError, "expected two bodies"),
+        (lambda: grasps.attach(hand, world.skeleton("arm0").body("link0")), kido.ModelError, "part of the object"),
+        (lambda: grasps.attach(body, hand, ""), kido.ModelError, "name: expected"),
+        (lambda: grasps.attach(body, hand, covariance=np.eye(3)), kido.ModelError, "symmetric"),
+        (lambda: grasps.attach(body, hand, covariance=-np.eye(6)), kido.ModelError, "positive definite"),
+        (lambda: grasps.attach(body, hand, touching=[stranger]), kido.ModelError, "touching, supports"),
+        (lambda: grasps.detach("nothing"), kido.NameLookupError, "no grasp that holds 'nothing'"),
+        (lambda: grasps.update_pose("nothing", np.eye(4)), kido.NameLookupError, "nothing"),
+    ]
+    for call, error, text in cases:
+        with pytest.raises(error, match=text):
+            call()
+        assert filter_of(world) == before
+        assert grasps.held == ()
+    world.add_skeleton(light)
+    with pytest.raises(kido.ModelError, match="object 'light' has no mass"):
+        grasps.attach(light.body("light"), hand)
+    grasp = grasps.attach(body, hand)
+    with pytest.raises(kido.ModelError, match="attached already, by grasp 'tip: block0'"):
+        grasps.attach(body, hand, "again")
+    with pytest.raises(kido.ModelError, match="name: expected a text that no grasp has"):
+        grasps.attach(other, hand, grasp.name)
+    with pytest.raises(kido.ModelError, match="pose"):
+        grasps.update_pose(grasp, np.ones((4, 4)))
+    grasps.detach(grasp)
+    with pytest.raises(kido.ModelError, match="expected a grasp that holds"):
+        grasps.detach(grasp)
+    grasp = grasps.attach(body, hand)
+    home = world.remove_skeleton("block0")
+    with pytest.raises(kido.ModelError, match="'block0', where the object came from, is not in world"):
+        grasps.detach(grasp)
+    assert grasp.is_held
+    world.add_skeleton(home)
+    grasps.detach(grasp)
+
+
+def test_every_pair_of_hand_and_object_is_allowed_while_held() -> None:
+    world, grasps = room()
+    body, arm = world.skeleton("block0").body("block0"), world.skeleton("arm0")
+    world.skeleton("block0").positions = [0, 0, 0, *arm.body("tip").world_transform[:3, 3]]
+    assert not grasps.scene.is_free()  # the block is around the tip
+    grasp = grasps.attach(body, arm.body("tip"), touching=arm.bodies)
+    assert grasps.scene.is_free()
+    for a, b in itertools.product([body], grasp.touching):
+        assert grasps.scene.allowed(a, b)
+    grasps.detach(grasp)
+    assert not grasps.scene.is_free()

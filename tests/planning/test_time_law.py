@@ -1,0 +1,173 @@
+"""Time laws against bang-bang motions, toppra and differences; limits at all points of the grid."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.interpolate import BSpline, CubicSpline
+
+import kido
+from kido.batch import Batch
+from kido.planning import PlanningError, time_optimal
+
+LIMIT = 1e-9  # beyond a limit, in shares of it
+
+
+def line(way) -> BSpline:
+    way = np.asarray(way, float)
+    return BSpline([0, 0, 1, 1], np.array([0.0 * way, way]), 1)
+
+
+def random_curve(seed: int, n: int = 7):
+    rng = np.random.default_rng(seed)
+    return CubicSpline(np.arange(6) / 5, rng.uniform(-2, 2, (6, n))), rng.uniform(1, 2, n), rng.uniform(2, 6, n)
+
+
+def excess(law, velocity, acceleration, force=None):
+    """Largest shares of limits at both ends of each piece, from the law's numbers and the curve's derivatives."""
+    s, x = law.s, law.rates**2
+    u = 0.5 * np.diff(x) / np.diff(s)
+    d1, d2 = law.curve(s, 1), law.curve(s, 2)
+    found = [np.abs(d1 * law.rates[:, None] / velocity).max()]
+    for k in (slice(0, -1), slice(1, None)):
+        found.append(np.abs((d1[k] * u[:, None] + d2[k] * x[k, None]) / acceleration).max())
+        if force is not None:
+            skeleton, limit = force
+            for q, qd, qdd in zip(law.curve(s[k]), d1[k] * law.rates[k, None], d1[k] * u[:, None] + d2[k] * x[k, None],
+                                  strict=True):  # fmt: skip
+                found.append(np.abs(Batch(skeleton).inverse_dynamics([q], [qd], [qdd]) / limit).max())
+    return max(found)
+
+
+def test_straight_lines_are_bang_bang():
+    """T = 2 sqrt(d / a) without a limit of velocity, d / v + v / a with one that is reached."""
+    way = np.array([1.0, 0.5, -0.2])
+    law = time_optimal(line(way), 501, velocity=100.0, acceleration=2.0)
+    assert law.duration == pytest.approx(2 * np.sqrt(1 / 2.0), rel=1e-9)  # it turns at a point of the grid
+    law = time_optimal(line(way), 5001, velocity=0.5, acceleration=2.0)
+    assert law.duration == pytest.approx(1 / 0.5 + 0.5 / 2.0, rel=1e-6)  # it turns within a piece: h^2 is 4e-8
+    assert law.positions(law.duration) == pytest.approx(way, abs=1e-12)
+    assert law.velocities([0.0, law.duration]) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_unequal_limits_turn_elsewhere():
+    """a up, b down: T = sqrt(2 d (1/a + 1/b))."""
+    law = time_optimal(line([1.0]), 3001, acceleration=[[-1.0], [2.0]])
+    assert law.duration == pytest.approx(np.sqrt(2 * (1 / 2.0 + 1 / 1.0)), rel=1e-6)
+
+
+def test_circles_are_followed_at_the_speed_of_their_pull():
+    """On a circle of radius r with |q''| of each coordinate at most a, the rate is at most (2 a^2)^(1/4)."""
+
+    class Circle:
+        x = (0.0, 2.0 * np.pi)
+
+        def __call__(self, s, nu=0):
+            a = np.asarray(s) + 0.5 * np.pi * nu
+            return np.stack([np.cos(a), np.sin(a)], axis=-1)
+
+    law = time_optimal(Circle(), 2001, acceleration=1.0)
+    assert law.rates.max() <= 2**0.25 * (1 + 1e-9)
+    assert law.rates[500:1500].mean() > 0.9  # and never much slower than 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_limits_hold_and_one_is_reached_everywhere(seed):
+    curve, v, a = random_curve(seed)
+    law = time_optimal(curve, 500, velocity=v, acceleration=a)
+    assert 1.0 - 1e-6 < excess(law, v, a) < 1.0 + LIMIT
+    d1, d2, x = curve(law.s, 1), curve(law.s, 2), law.rates**2
+    u = 0.5 * np.diff(x) / np.diff(law.s)
+    near = np.abs((d1[:-1] * u[:, None] + d2[:-1] * x[:-1, None]) / a).max(axis=1)
+    next_ = np.abs((d1[1:] * u[:, None] + d2[1:] * x[1:, None]) / a).max(axis=1)
+    fast = np.abs(d1 * law.rates[:, None] / v).max(axis=1)
+    reached = np.maximum.reduce([near, next_, fast[:-1], fast[1:]])
+    assert (reached > 1.0 - 1e-6).mean() > 0.98
+
+
+def test_limits_between_points_if_asked_for():
+    curve, v, a = random_curve(0)
+    law = time_optimal(curve, 500, velocity=v, acceleration=a, between=9)
+    t = np.linspace(0.0, law.duration, 20_001)
+    assert np.abs(law.velocities(t) / v).max() < 1.0 + 1e-5  # at moments other than those that were looked at
+    assert np.abs(law.accelerations(t) / a).max() < 1.0 + 1e-5
+    assert law.duration < 1.02 * time_optimal(curve, 500, velocity=v, acceleration=a).duration
+
+
+def test_durations_are_toppras():
+    """By a library of the same method, where it is installed, with the same discretization."""
+    toppra = pytest.importorskip("toppra")
+    toppra.setup_logging("ERROR")
+    for seed in range(3):
+        curve, v, a = random_curve(seed)
+        kind = toppra.constraint.DiscretizationType.Interpolation
+        limits = [
+            toppra.constraint.JointVelocityConstraint(np.column_stack([-v, v])),
+            toppra.constraint.JointAccelerationConstraint(np.column_stack([-a, a]), discretization_scheme=kind),
+        ]
+        path = toppra.SplineInterpolator(curve.x, curve(curve.x))
+        grid = np.linspace(0, 1, 300)
+        made = toppra.algorithm.TOPPRA(limits, path, gridpoints=grid, solver_wrapper="seidel").compute_trajectory()
+        assert time_optimal(curve, grid, velocity=v, acceleration=a).duration == pytest.approx(made.duration, rel=1e-4)
+
+
+def test_laws_are_consistent_motions():
+    """Velocities and accelerations are differences of positions."""
+    curve, v, a = random_curve(1)
+    for options in ({}, {"jerk": 60.0}):
+        law = time_optimal(curve, 300, velocity=v, acceleration=a, **options)
+        t = np.linspace(0.01, 0.99, 97) * law.duration
+        h = 1e-6
+        d1 = (law.positions(t + h) - law.positions(t - h)) / (2 * h)
+        assert np.abs(d1 - law.velocities(t)).max() < 1e-5 * np.abs(d1).max()
+        inside = ~np.isclose(np.searchsorted(law.times, t - 2 * h), np.searchsorted(law.times, t + 2 * h)) == 0
+        d2 = (law.velocities(t + h) - law.velocities(t - h)) / (2 * h)
+        assert np.abs(d2 - law.accelerations(t))[inside].max() < 1e-3 * np.abs(d2).max()
+        assert law.positions(law.duration) == pytest.approx(curve(1.0), abs=1e-9)
+
+
+def test_jerk_is_limited():
+    curve, v, a = random_curve(2)
+    free = time_optimal(curve, 500, velocity=v, acceleration=a)
+    for limit in (200.0, 20.0):
+        law = time_optimal(curve, 500, velocity=v, acceleration=a, jerk=limit)
+        t = np.linspace(0.0, law.duration, 3001)
+        j = np.diff(law.accelerations(t), axis=0) / np.diff(t)[:, None]
+        assert np.abs(j).max() < 1.02 * limit and np.abs(law.jerks(t)).max() < 1.001 * limit
+        assert np.abs(law.velocities(t) / v).max() < 1.0 + 1e-6
+        assert np.abs(law.accelerations(t) / a).max() < 1.001
+        assert law.duration > free.duration
+    # one coordinate from rest to rest, where only jerk counts: T = (32 d / j)^(1/3)
+    law = time_optimal(line([1.0]), 1001, acceleration=1e3, jerk=10.0)
+    assert (32 / 10.0) ** (1 / 3) <= law.duration < 1.6 * (32 / 10.0) ** (1 / 3)
+
+
+def test_joint_forces_are_limited():
+    arm = kido.load("arm7")
+    rng = np.random.default_rng(0)
+    low, high = np.maximum(arm.position_lower_limits, -2.0), np.minimum(arm.position_upper_limits, 2.0)
+    curve = CubicSpline(np.arange(5) / 4, rng.uniform(0.5 * low, 0.5 * high, (5, arm.num_dofs)))
+    q = curve(np.linspace(0, 1, 50))
+    still = np.abs(Batch(arm).inverse_dynamics(q, 0 * q, 0 * q))
+    limit = 1.3 * still.max(axis=0) + 1.0
+    law = time_optimal(curve, 200, velocity=10.0, acceleration=50.0, force=limit, skeleton=arm)
+    assert 1.0 - 1e-6 < excess(law, 10.0, 50.0, (arm, limit)) < 1.0 + LIMIT
+    with pytest.raises(PlanningError, match="cannot be followed"):
+        time_optimal(curve, 200, force=0.5 * still.max(axis=0) + 1e-3, skeleton=arm)
+
+
+def test_mistakes_are_named():
+    curve = random_curve(0)[0]
+    for options, message in (
+        ({}, "a limit of acceleration"),
+        ({"acceleration": -1.0}, "below and above 0"),
+        ({"acceleration": np.ones(3)}, "expected one number, 7"),
+        ({"acceleration": np.nan}, "below and above"),
+        ({"acceleration": 1.0, "points": 2}, "points"),
+        ({"acceleration": 1.0, "points": [0.0, 0.5, 0.4]}, "ascending"),
+        ({"acceleration": 1.0, "force": 1.0}, "expected the skeleton"),
+    ):
+        with pytest.raises(kido.StateError, match=message):
+            time_optimal(curve, **options)
+    with pytest.raises(kido.StateError, match="no knots"):
+        time_optimal(lambda s, nu=0: np.zeros((len(s), 1)), acceleration=1.0)
