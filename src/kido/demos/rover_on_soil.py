@@ -77,8 +77,10 @@ def vehicle():
 
 def make():
     system, pursuit, drives, wheels = vehicle()
-    chassis = system.world.skeleton("rover").body("chassis")
-    demo = Demo(system.world, duration=60.0, camera=((-3.0, -4.5, 2.6), (1.2, 0.6, 0.2)))
+    world = system.world
+    assert world is not None
+    chassis = world.skeleton("rover").body("chassis")
+    demo = Demo(world, duration=60.0, camera=((-3.0, -4.5, 2.6), (1.2, 0.6, 0.2)))
     driven, before = 0.0, chassis.world_transform[:3, 3].copy()
 
     @demo.every_frame
