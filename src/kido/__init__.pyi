@@ -138,6 +138,7 @@ from kido.io.files import load_motion as load_motion
 from kido.io.files import load_skeleton as load_skeleton
 from kido.io.files import load_world as load_world
 from kido.io.files import save as save
+from kido import analysis as analysis
 from kido import batch as batch
 from kido import collision as collision
 from kido import control as control
@@ -155,6 +156,7 @@ from kido import math as math
 from kido import models as models
 from kido import motions as motions
 from kido import operators as operators
+from kido import optimal_control as optimal_control
 from kido import optimization as optimization
 from kido import planning as planning
 from kido import quantities as quantities

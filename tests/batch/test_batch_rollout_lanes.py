@@ -39,6 +39,19 @@ def test_equal_to_single_worlds_while_motion_is_not_chaotic(world):
     assert found.positions == pytest.approx(single.positions, rel=0.0, abs=1e-12)
 
 
+def test_robots_that_float_beside_others_that_stand():
+    world = world_of("humanoid")
+    commands = commands_of(world, 8, size=0.5)
+    q = np.repeat(world.skeletons[1].positions[None], 8, axis=0)
+    u = np.repeat(world.skeletons[1].velocities[None], 8, axis=0)
+    q[::2, 5] += 1.0
+    u[::2, :6] += np.random.default_rng(3).normal(size=(4, 6))
+    single = rollout(world, q, u, commands=commands, skeleton=1, threads=1)
+    found = rollout(world, q, u, commands=commands, skeleton=1, threads=1, lanes=True)
+    assert found.positions == pytest.approx(single.positions, rel=0.0, abs=1e-12)
+    assert found.velocities == pytest.approx(single.velocities, rel=0.0, abs=1e-9)
+
+
 def test_bits_do_not_depend_on_company_or_threads(world):
     commands = commands_of(world, 19, steps=150, size=10.0)
     q = np.repeat(world.skeletons[1].positions[None], 19, axis=0)

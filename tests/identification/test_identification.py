@@ -71,6 +71,13 @@ def test_friction_and_rotor_are_columns_of_their_own() -> None:
     expected += coulomb * np.sign(u) + viscous * u + pi[84:] * udot
     assert np.allclose(parameters.regressor(q, u, udot) @ pi, expected, rtol=0.0, atol=1e-12)
     assert parameters.names[70:72] == (f"{arm.dofs[0].name}.coulomb", f"{arm.dofs[0].name}.viscous")
+    for k, dof in enumerate(arm.dofs):  # the skeleton's own rotors are among its forces and its parameters
+        dof.armature = 0.1 * (k + 1)
+    own = parameters.values()
+    assert np.allclose(own[84:], 0.1 * np.arange(1, 8))
+    own[70:84] = 0.0  # friction is none of inverse dynamics
+    forces = [arm.inverse_dynamics(*r) for r in zip(q, u, udot)]
+    assert np.allclose(parameters.regressor(q, u, udot) @ own, forces, rtol=0.0, atol=1e-12)
     # Coulomb's and viscous friction of each joint are base parameters; a rotor is told apart from its link's moment
     # unless it turns about the first axis.
     plain, full = base_parameters(DynamicParameters(arm)), base_parameters(parameters)

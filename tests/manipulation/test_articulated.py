@@ -97,6 +97,7 @@ def test_an_arm_takes_the_handle_and_opens_the_door() -> None:
     grasps = Grasps(CollisionScene(world))
     grasp = grasps.attach(wheel.node("handle"), tip, free_axis=(0, 0, 1))
     assert grasp.closes_loop
+    assert grasps.payload(tip) == {}  # the stem carries it
     for _ in range(100):
         arm.forces = [0.5, 0.5, 0.5]
         world.step()
@@ -106,6 +107,16 @@ def test_an_arm_takes_the_handle_and_opens_the_door() -> None:
     np.testing.assert_allclose(held[:3, 3], [0.15, 0, 0], atol=1e-9)
     grasps.detach(grasp)
     assert grasps.held == ()
+
+
+def test_a_door_that_leaves_the_world_is_let_go() -> None:
+    world = kido.World(gravity=(0, 0, 0))
+    arm, panel = world.add_skeleton(planar_arm(0.5, 0.4)), world.add_skeleton(door(pose=[0.3, 0.6, 0.0]))
+    grasps = Grasps(CollisionScene(world))
+    grasp = grasps.attach(panel.node("handle"), arm.body("tip"))
+    world.remove_skeleton(panel)
+    grasps.detach(grasp)
+    assert (grasps.held, world.constraints, world.collision_filter.pairs) == ((), (), ())
 
 
 def test_momentum_of_taking_a_turning_wheel() -> None:

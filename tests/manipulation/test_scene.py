@@ -10,7 +10,14 @@ import pytest
 from manipulation_robots import ROBOTS, block, planar_arm
 
 import kido
-from kido.manipulation import CollisionError, CollisionScene, RobotDescription, sample_disabled_pairs
+from kido.manipulation import (
+    CollisionError,
+    CollisionScene,
+    Grasps,
+    RobotDescription,
+    find_parts,
+    sample_disabled_pairs,
+)
 
 
 def two_blocks(gap: float) -> tuple[kido.World, CollisionScene]:
@@ -140,6 +147,36 @@ def test_sampled_pairs_of_panda_agree_with_its_description(panda: tuple[kido.Ske
     assert len(theirs) > 15
     agreed = sum(pair in found for pair, _ in theirs)
     assert agreed >= 0.8 * len(theirs)
+
+
+def test_planners_see_what_the_scene_has() -> None:
+    """What the checker calls free is free, at 500 states, with padding, a held object and a hidden obstacle."""
+    world = kido.World(gravity=(0, 0, 0))
+    arm = world.add_skeleton(planar_arm(0.5, 0.4, 0.3))
+    arm.self_collision = True
+    for k, place in enumerate([(0.6, 0.6, 0.0), (-0.5, 0.7, 0.0), (0.9, -0.1, 0.0), (0.4, -0.6, 0.0)]):
+        world.add_skeleton(block(f"block{k}")).positions = [0, 0, 0, *place]
+    scene, held = CollisionScene(world), world.skeleton("block2").body("block2")
+    scene.set_padding(arm, 0.01)
+    scene.set_padding(world.skeleton("block0"), 0.02)
+    scene.hide(world.skeleton("block1"))
+    arm.positions = [0.0, -0.5, 0.6]
+    Grasps(scene).attach(held, arm.body("tip"))
+    part = find_parts(arm)["arm"]
+    checker = scene.checker(part, without=[world.skeleton("block3")], tolerance=0.004, max_spheres=200)
+    scene.hide(world.skeleton("block3"))
+    rng = np.random.default_rng(1)
+    states = rng.uniform(-2.5, 2.5, (500, 3))
+    free, exact = checker.states_are_free(states), []
+    for state in states:
+        part.positions = state
+        exact.append(scene.is_free())
+    exact = np.array(exact)
+    assert not (free & ~exact).any()
+    assert 0.1 < exact.mean() < 0.99
+    assert (free == exact).mean() > 0.9  # spheres stand out by 4 mm, and margins are the largest of all
+    with pytest.raises(kido.ModelError, match="expected a part of a robot"):
+        scene.checker(find_parts(planar_arm(0.5))["arm"])
 
 
 def test_mistakes_are_named() -> None:

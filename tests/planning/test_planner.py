@@ -12,6 +12,7 @@ from kido.planning import (
     Environment,
     GoalError,
     NoPathError,
+    OmplPlanner,
     Path,
     PlanningError,
     RRTConnect,
@@ -109,12 +110,12 @@ def test_shortcuts_come_near_the_shortest_way():
     checker = walled(0.5)
     planner = RRTConnect(checker, seed=1)
     path = planner.plan(START, GOAL)
-    short = shortened(checker, path, rounds=2000)
+    short = shortened(checker, path, rounds=2000, patience=2000)
     gap = 0.25 - 0.13  # around the hole's middle line, for the ball's centre; corners of the wall are rounded
     y = 1.0 - gap
     lower_bound = 2 * np.hypot(1.0, y + 0.5)
     assert lower_bound - 0.05 < short.length < 1.1 * lower_bound < path.length
-    assert shortened(checker, path, rounds=2000).states.tobytes() == short.states.tobytes()
+    assert shortened(checker, path, rounds=2000, patience=2000).states.tobytes() == short.states.tobytes()
     straight = shortened(checker, Path(np.array([START, [-1, 2, 1], [-0.5, 0, 0.0]]), checker.dof_names))
     assert len(straight) == 2
 
@@ -181,3 +182,43 @@ def test_changed_surroundings_are_seen():
     checker.environment = walled().environment
     with pytest.raises(NoPathError):
         planner.plan(START, GOAL, max_iterations=2000)
+
+
+@pytest.mark.parametrize("name", ["RRTConnect", "PRM"])
+def test_planners_of_ompl_use_the_same_checks(name):
+    pytest.importorskip("ompl")
+    checker = walled(certified=True)
+    path = OmplPlanner(checker, name, step=1.0).plan(START, GOAL, max_seconds=20.0)
+    assert path.states[0] == pytest.approx(START) and path.states[-1] == pytest.approx(GOAL)
+    assert checker.states_are_free(states_along(path)).all() and path.checked_states > 0
+    with pytest.raises(StartError, match="touches"):
+        OmplPlanner(checker, name).plan([0.0, -0.5, 0.0], GOAL)
+    with pytest.raises(NoPathError, match="OMPL found no path"):
+        OmplPlanner(walled(0.2), name).plan(START, GOAL, max_seconds=0.3)
+    with pytest.raises(kido.NameLookupError, match="RRTstar"):
+        OmplPlanner(checker, "Dijkstra")
+
+
+def test_goals_are_solutions_that_touch_nothing():
+    """Of an arm's hand at a place: all meet it, are within limits, free and apart."""
+    from kido.planning import goal_states
+
+    robot = kido.load("arm7")
+    hand = robot.body("hand")
+    target = np.diag([1.0, -1.0, -1.0, 1.0])
+    target[:3, 3] = 0.45, 0.1, 0.4
+    checker = CollisionChecker(robot, Environment().add("table", Box((0.9, 1, 0.1)), [0.75, 0, 0.1]))
+    goals = goal_states(checker, kido.IkSolver(hand), target)
+    assert len(goals) > 1 and checker.states_are_free(goals).all()
+    for q in goals:
+        robot.positions = q
+        assert hand.transform() == pytest.approx(target, abs=2e-6)
+    assert (goal_states(checker, kido.IkSolver(hand), target) == goals).all()
+    target[2, 3] = 0.1
+    with pytest.raises(GoalError, match=r"met in \d+ states; in the first one '.*' touches 'table'"):
+        goal_states(checker, kido.IkSolver(hand), target)
+    target[0, 3] = 9.0
+    with pytest.raises(GoalError, match="not met by any"):
+        goal_states(checker, kido.IkSolver(hand), target)
+    with pytest.raises(kido.StateError, match="solver of skeleton"):
+        goal_states(checker, kido.IkSolver(kido.load("arm7").body("hand")), target)

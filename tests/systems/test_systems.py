@@ -707,3 +707,36 @@ def test_assemblies_nest_and_are_made_many_times() -> None:
         system["rover.wheel_fl"]
     with pytest.raises(kido.ModelError, match="taken"):
         rover.add(Drive("wheel_fr"))
+
+
+def test_first_updates_read_outputs_of_initial_states() -> None:
+    """A chain of three, each of which adds what the one before it gives: by hand, in any order of adding."""
+
+    class Sum(Model):
+        rate = 10
+        start = Parameter(1.0)
+        given = Input(default=0.0)
+        value, given_on = State(), Output()
+
+        def outputs(self):
+            return {"given_on": self.start + self.value + 0.5 * self.given}
+
+        def update(self):
+            return {"value": self.value + self.given}
+
+    found = []
+    for order in ("abc", "cab", "bca"):
+        system = System()
+        for name in order:
+            system.add(Sum(name))
+        system.connect("a.given_on", "b.given")
+        system.connect("b.given_on", "c.given")
+        system.run(0.0)
+        found.append([system[f"{name}.value"].value for name in "abc"])
+    # Before the tick: a gives 1, b 1 + 0.5; then b holds 1 and c 1.5.
+    assert found == [[0.0, 1.0, 1.5]] * 3
+    system.run(0.1)  # reads what was given after the first tick: a 1, b 1 + 1 + 0.5
+    assert [system[f"{name}.value"].value for name in "abc"] == [0.0, 2.0, 4.0]
+    system.reset()
+    system.run(0.0)
+    assert [system[f"{name}.value"].value for name in "abc"] == [0.0, 1.0, 1.5]

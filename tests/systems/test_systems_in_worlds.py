@@ -101,6 +101,67 @@ def test_steps_of_the_world_call_models_of_plain_python_and_fill_logs(steps) -> 
     assert len(runs[0]) == 2 + 2 * 251
 
 
+@pytest.mark.parametrize("kind, rate", [(PD, None), (PythonLaw, 200)])
+def test_steps_of_the_world_need_no_run_before(kind, rate) -> None:
+    """From the first step on, also after the structure changed, with ports of the second skeleton first and of both."""
+    runs = []
+    for begun in (False, True):
+        world, skeleton = pendulum()
+        other = world.add_skeleton(skeleton.clone(), "other")
+        system = closed(world, other, kind("law", rate=rate))
+        if begun:
+            system.run(0.0)
+        world.step(50)
+        system.add(JointPort(skeleton.dofs[0], "first"))
+        system.add(kind("second", rate=rate))
+        for source, target in (("position", "q"), ("velocity", "u")):
+            system.connect(f"first.{source}", f"second.{target}")
+        system.connect("second.force", "first.force")
+        if begun:
+            system.run(0.0)
+        world.step(50)
+        assert system.nanoseconds == 100 * 10**6
+        runs.append((*skeleton.positions, *other.positions, *other.velocities))
+    assert runs[0] == runs[1]
+    free, alone = pendulum()
+    free.step(100)
+    assert abs(other.positions[0] - alone.positions[0]) > 1e-3
+
+
+def test_steps_of_a_world_name_what_its_system_lacks() -> None:
+    world, skeleton = pendulum()
+    system = System(world=world)
+    system.add(JointPort(skeleton.dofs[0], "joint"))
+    system.add(PD("law"))
+    with pytest.raises(kido.ModelError, match=r"law\.q"):
+        world.step()
+    assert world.num_steps == 0
+
+
+def test_reset_of_a_world_resets_its_system() -> None:
+    """What follows is, bit for bit, what followed at first; parameters stay, and logs go on."""
+
+    class Clocked(PD):
+        rate = 200
+        count = State()
+
+        def update(self):
+            return {"count": self.count + 1.0}
+
+    world, skeleton = pendulum()
+    system = closed(world, skeleton, Clocked("law"))
+    log = system.log(["law.force"], rate=100)
+    runs = []
+    for _ in range(3):
+        world.step(130)
+        runs.append((*skeleton.positions, *skeleton.velocities, system["law.count"].value, system.time))
+        world.reset()
+        assert system.nanoseconds == 0 and system["law.count"].value == 0.0
+    assert runs[0] == runs[1] == runs[2]
+    assert runs[0][-2:] == (26.0, 0.13)  # ticks at 0, 5, ..., 125 ms
+    assert len(log["law.force"]) == 3 * 13
+
+
 def test_what_fails_in_plain_steps_is_raised_at_the_next() -> None:
     class Broken(PythonModel, PD):
         def outputs(self):
@@ -269,7 +330,7 @@ def test_batches_refuse_worlds_whose_systems_they_cannot_put_back() -> None:
     world, skeleton = pendulum()
     system = closed(world, skeleton, PD("law"))
     system.run(0.01)
-    with pytest.raises(kido.ModelError, match="system 'system' has states"):
+    with pytest.raises(kido.ModelError, match=r"system 'system' has states.*one by one"):
         kido.batch.Worlds(world, 2)
 
 

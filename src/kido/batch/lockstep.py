@@ -17,9 +17,12 @@ from kido.batch.lockstep_blocks import (
     pull_together,
 )
 from kido.batch.lockstep_motion import (
+    balance_together,
     gather_ends,
+    gather_floating,
     gather_states,
     keep_ends,
+    keep_floating,
     predict_together,
     products_together,
     scatter_motion,
@@ -156,6 +159,7 @@ class Lockstep:
         x.clear_pulls, x.pull, x.apply = clear_pulls, pull_together, apply_together
         x.keep_velocities, x.scatter_rest = keep_velocities, scatter_rest
         x.gather_ends, x.products, x.keep_ends = gather_ends, products_together, keep_ends
+        x.gather_floating, x.balance, x.keep_floating = gather_floating, balance_together, keep_floating
         x.begin_islands, x.solve_one, x.go_on_with, x.end_islands = begin_islands, solve_one, go_on_with, end_islands
         x.time_step, x.robot[:] = engine.world.time_step, _robots(engine)
         self.data.has_external[:] = engine.data.has_external

@@ -5,7 +5,18 @@ from __future__ import annotations
 from kido.batch.lockstep_struct import LOCKSTEP
 from kido.jit import LANES, callback, kernel, view, where_positive
 from kido.kernels.forward_dynamics import articulated_inertias
-from kido.simulation.balance import SLOW, begin_products, end_products, speeds
+from kido.kernels.integration import advance
+from kido.simulation.balance import (
+    SLOW,
+    begin_products,
+    end_products,
+    floating_base,
+    give_momentum,
+    is_loose,
+    speeds,
+    wanted_momentum,
+)
+from kido.simulation.correction import correction_share
 from kido.simulation.predict import evaluate_joints, free_joints, predict_joints
 from kido.simulation.row_motion import GIVEN, unforced_accelerations
 from kido.simulation.world_struct import WORLD
@@ -204,4 +215,71 @@ def keep_ends(address, tree_index, unused_1, unused_2):
                 for k in range(begin, end):
                     if p.rigid[LANES * k + j] == 0.0:
                         c.u[k] = p.u[LANES * k + j]
+    return 0
+
+
+@callback
+def gather_floating(address, tree_index, unused_1, unused_2):
+    """What `balance_together` needs of a robot that floats, of worlds that are `settled`. Returns how many."""
+    x = view(LOCKSTEP, address)
+    p = x.wide_problem
+    m = x.wide_motion
+    found = 0
+    for j in range(LANES):
+        x.floating[j] = 0
+        if x.settled[j] == 0:
+            continue
+        w = view(WORLD, x.world[j])
+        t = w.tree
+        c = w.problem
+        begin, end = t.tree_dof[tree_index], t.tree_dof[tree_index + 1]
+        most, _ = speeds(w, c, begin, end)
+        if not most > 0.0 or w.grounded[tree_index] != 0:
+            continue
+        base = floating_base(t, t.tree_body[tree_index], t.tree_body[tree_index + 1])
+        if base < 0 or not is_loose(t, base):
+            continue
+        x.floating[j] = 1
+        found += 1
+        share = correction_share(c, begin, end, w.time_step, w.collision.sweep_push)
+        for k in range(begin, end):
+            p.u[LANES * k + j], m.u_position[LANES * k + j] = c.u[k], share * c.u_position[k]
+            m.constraint_force[LANES * k + j] = w.constraint_force[k]
+            m.actuator_force[LANES * k + j] = w.actuator_force[k]
+    return found
+
+
+@callback
+def balance_together(address, tree_index, unused_1, unused_2):
+    """The end of `move_and_balance` of a robot that floats, in lanes. Returns 0."""
+    x = view(LOCKSTEP, address)
+    t = x.tree
+    d = x.data
+    pr = x.problem
+    h = x.time_step
+    first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+    base = floating_base(t, first, last)
+    x_new, g = wanted_momentum(t, d, x.motion, first, base, last, h)
+    for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
+        d.u[k] = 0.5 * pr.u[k] + pr.u_position[k]
+    advance(t, d, first, last, h)
+    give_momentum(t, d, pr, first, base, last, x_new, g)
+    return 0
+
+
+@callback
+def keep_floating(address, tree_index, unused_1, unused_2):
+    """Positions and velocities that it found to the worlds. Returns 0."""
+    x = view(LOCKSTEP, address)
+    t = x.tree
+    p = x.wide_problem
+    m = x.wide_motion
+    for j in range(LANES):
+        if x.floating[j] != 0:
+            w = view(WORLD, x.world[j])
+            d = w.data
+            c = w.problem
+            x.moved[j, tree_index] = 1
+            for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
+                d.q[k], c.u[k] = m.q[LANES * k + j], p.u[LANES * k + j]
     return 0

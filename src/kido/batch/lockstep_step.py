@@ -11,7 +11,7 @@ from kido.batch.lockstep_struct import LOCKSTEP
 from kido.batch.rollout_worker import keep_record, place_commands
 from kido.constraints.impact_time import add_ways
 from kido.jit import LANES, callback, entry, kernel, view
-from kido.simulation.balance import COUPLED, floating_base, is_loose, note_held
+from kido.simulation.balance import COUPLED, note_held
 from kido.simulation.integrate import hand_back, move_tree, report, take_impulses
 from kido.simulation.predict import predict_trees, worse
 from kido.simulation.step import (
@@ -157,22 +157,17 @@ def solve_all(x):
 
 @kernel
 def is_settled(x, w):
-    """Whether no robot of a world has a momentum to keep or rows that hold several coordinates
-    (`kido.simulation.balance`)."""
-    t = w.tree
+    """Whether rows that hold coordinates of robots of a world hold them one by one (`kido.simulation.balance`)."""
     settled = True
     for tree_index in range(x.robot.shape[0]):
-        if x.robot[tree_index] != 0:
-            settled = settled and w.holds[tree_index] != COUPLED
-            if w.grounded[tree_index] == 0:
-                base = floating_base(t, t.tree_body[tree_index], t.tree_body[tree_index + 1])
-                settled = settled and (base < 0 or not is_loose(t, base))
+        settled = settled and (x.robot[tree_index] == 0 or w.holds[tree_index] != COUPLED)
     return settled
 
 
 @kernel
 def balance_all(x):
-    """Position correction of all worlds; velocity products of robots' second half of the step, in lanes."""
+    """Position correction of all worlds; velocity products of robots' second half of the step, and the momentum of
+    those that float, in lanes."""
     found = 0
     for j in range(LANES):
         x.settled[j] = 0
@@ -182,31 +177,39 @@ def balance_all(x):
             note_held(w.tree, w.problem, w)
             if is_settled(x, w):
                 x.settled[j] = 1
+                x.energy[j] = take_impulses(w)
                 found += 1
+            else:
+                give_rest(x, j)
     for tree_index in range(x.robot.shape[0]):
+        for j in range(LANES):
+            x.moved[j, tree_index] = 0
         if x.robot[tree_index] != 0 and found > 0:
             x.gather_ends(x, tree_index)
             x.products(x, tree_index)
             x.keep_ends(x, tree_index)
+            if x.gather_floating(x, tree_index) > 0:
+                x.balance(x, tree_index)
+                x.keep_floating(x, tree_index)
 
 
 @kernel
-def integrate_settled(x, w):
-    """New positions and velocities of a world whose robots have theirs with velocity products."""
+def integrate_settled(x, w, j):
+    """New positions and velocities of the world in lane j, whose robots have velocities by lanes."""
     t = w.tree
     h = w.time_step
     c = w.collision
-    energy = take_impulses(w)
     for tree_index in range(x.robot.shape[0]):
         if x.robot[tree_index] != 0:
             first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
-            move_tree(t, w.data, w.problem, first, last, h, c.sweep_push)
+            if x.moved[j, tree_index] == 0:
+                move_tree(t, w.data, w.problem, first, last, h, c.sweep_push)
             hand_back(t, w.data, w, w.problem, first, last, h)
         else:
             w.integrate_share(w, tree_index, tree_index + 1, 0)
     if w.row_origins.num_impacts > 0:
         add_ways(t, w.data, c, w.problem, w.row_origins)
-    report(c, w.problem, w, energy)
+    report(c, w.problem, w, x.energy[j])
     w.steps += 1
 
 
@@ -217,9 +220,8 @@ def end_all(x):
         if x.world[j] != 0 and x.at[j] == AT_SOLVE:
             w = view(WORLD, x.world[j])
             if x.settled[j] != 0:
-                integrate_settled(x, w)
+                integrate_settled(x, w, j)
             else:
-                give_rest(x, j)
                 w.integrate(w)
             x.at[j] = ENDED
             status = not_finite(w.data)

@@ -109,7 +109,8 @@ class Worlds(FixedAttributes):
         if remembering:
             raise ModelError(
                 f"worlds like {world.name!r}: {', '.join(remembering)} has states that snapshots of worlds lack, "
-                "and batches put worlds back to these; run such worlds one by one"
+                "and batches put worlds back to these; run such worlds one by one, by `World.step` or `System.run` "
+                "(`kido.systems.Dispersion` draws what differs)"
             )
         asking = [c.name for c in world.controllers if c.calls_python]
         if asking:

@@ -45,7 +45,7 @@ def _terminate(number: int, frame: Any) -> None:
     raise Terminated
 
 
-OWN_MODULES = ("simulate", "ik", "demo", "analyze")  # the other commands stand in `kido.cli.commands`
+OWN_MODULES = ("simulate", "ik", "demo", "analyze", "study")  # the other commands stand in `kido.cli.commands`
 OK, ERROR, USAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 

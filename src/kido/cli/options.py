@@ -257,6 +257,37 @@ class Warmup:
 
 
 @dataclass
+class Study:
+    """Run a study: many samples of a function of parameters, on all cores or many machines; resumable.
+
+    Example: kido study slides.py --samples 100000 --workers 2 --out slides.h5
+    """
+
+    file: Annotated[Positional[str], arg(metavar="FILE")]
+    """Python file that defines a `kido.analysis.Study`."""
+    samples: Annotated[int, arg(metavar="N", help_behavior_hint="(default: 1000)")] = 1000
+    """Random samples."""
+    sampler: Literal["random", "latin", "sobol"] = "random"
+    """How they are drawn."""
+    sweep: Annotated[int | None, arg(metavar="N", help_behavior_hint="")] = None
+    """Instead: all combinations, of choices as they are and of N points of each range."""
+    name: Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")] = None
+    """Which study of the file, if it defines several."""
+    out: Annotated[str | None, arg(metavar="FILE", help_behavior_hint="")] = None
+    """HDF5 file for the result. The same command goes on where a killed one ended."""
+    plot: Annotated[str | None, arg(metavar="FILE", help_behavior_hint="")] = None
+    """Draw outputs over factors, as .png, .svg or .pdf; needs matplotlib."""
+    workers: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: cores)")] = None
+    """How many compute."""
+    mode: Literal["threads", "processes", "ray"] = "threads"
+    """What they are; ray needs its extra."""
+    address: Annotated[str | None, arg(metavar="ADDRESS", help_behavior_hint="(default: a local one)")] = None
+    """Ray cluster to join, with --mode ray."""
+    quiet: bool = False
+    """Print nothing but errors."""
+
+
+@dataclass
 class Models:
     """List the bundled models."""
 
@@ -270,6 +301,7 @@ COMMAND_OPTIONS: dict[str, type] = {
     "info": Info,
     "replay": Replay,
     "analyze": Analyze,
+    "study": Study,
     "ik": Ik,
     "demo": Demo,
     "convert": Convert,

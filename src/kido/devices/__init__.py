@@ -1,8 +1,18 @@
 """Devices: motors, drives, sensors, wheels and thrusters as models of `kido.systems`."""
 
 from kido.devices.air import Parachute, Propeller
+from kido.devices.attitude import (
+    AttitudeEstimator,
+    AttitudeFeedback,
+    EigenaxisSlew,
+    MomentumDumping,
+    WheelMotor,
+    WheelSet,
+    rodrigues_parameters,
+)
 from kido.devices.cables import Cable, Rigging, Winch
-from kido.devices.drives import PID, Gear, JointFriction, Servo
+from kido.devices.descent import BallisticEntry, PoweredDescent, Propellant, ThrusterCluster
+from kido.devices.drives import PID, CascadedDrive, Gear, JointFriction, Servo
 from kido.devices.motors import BrushlessMotor, DCMotor, FieldControl, Winding
 from kido.devices.navigation import GPS, IMU, Altimeter, StarTracker, SunSensor
 from kido.devices.power import Battery
@@ -16,7 +26,7 @@ from kido.devices.sensors import (
     TorqueSensor,
 )
 from kido.devices.soil import Soil, SoilContact, SoilTrack, SoilWheel
-from kido.devices.spacecraft import ControlMomentGyro, ReactionWheel, Thruster
+from kido.devices.spacecraft import ControlMomentGyro, ReactionWheel, Rendezvous, Thruster
 from kido.devices.steering import Ackermann, DeadReckoning, EnergyMeter, PurePursuit, WheelDrive
 from kido.devices.tanks import Slosh, SloshTank, slosh
 from kido.devices.tracks import BeltTrack
@@ -29,13 +39,18 @@ __all__ = [
     "PID",
     "Ackermann",
     "Altimeter",
+    "AttitudeEstimator",
+    "AttitudeFeedback",
+    "BallisticEntry",
     "Battery",
     "BeltTrack",
     "BrushlessMotor",
     "Cable",
+    "CascadedDrive",
     "ControlMomentGyro",
     "DCMotor",
     "DeadReckoning",
+    "EigenaxisSlew",
     "Encoder",
     "EnergyMeter",
     "FieldControl",
@@ -45,11 +60,15 @@ __all__ = [
     "ImageSensor",
     "JointFriction",
     "Lidar",
+    "MomentumDumping",
     "Parachute",
     "Potentiometer",
+    "PoweredDescent",
+    "Propellant",
     "Propeller",
     "PurePursuit",
     "ReactionWheel",
+    "Rendezvous",
     "Rigging",
     "Sensor",
     "Servo",
@@ -63,11 +82,15 @@ __all__ = [
     "SunSensor",
     "Tachometer",
     "Thruster",
+    "ThrusterCluster",
     "TorqueSensor",
     "WheelContact",
     "WheelDrive",
+    "WheelMotor",
     "WheelOnSoil",
+    "WheelSet",
     "Winch",
     "Winding",
+    "rodrigues_parameters",
     "slosh",
 ]

@@ -45,7 +45,8 @@ class Parachute(Model):
 
         force = -1/2 rho C_D A s^2 |v| v,    ds/dt = 1 / fill time from then on, until s = 1
 
-    with v the velocity relative to the air at its attachment, and an area that grows with the square of time.
+    with v the velocity relative to the air at its attachment, and an area that grows with the square of time. There is
+    no force once it is cut.
 
     Source: T. Knacke, Parachute Recovery Systems Design Manual (1992), chapter 5.
     """
@@ -54,13 +55,14 @@ class Parachute(Model):
     drag_coefficient = Parameter(0.75, low=0.0, doc="C_D")
     fill_time = Parameter(1.0, "s", low=1e-9)
     open = Input("1", doc="above 0.5: it opens, and never closes")
+    cut = Input("1", default=0.0, doc="above 0.5: it is gone")
     velocity, wind = Input("m/s", 3), Input("m/s", 3, default=(0.0, 0.0, 0.0))
     density = Input("kg/m^3", default=SEA_LEVEL)
     force = Output("N", 3, doc="world axes")
     share = State("1", doc="diameter by that of the open canopy, s")
 
     def outputs(self):
-        s = np.clip(self.share, 0.0, 1.0)
+        s = np.clip(self.share, 0.0, 1.0) * (self.cut <= 0.5)
         return {"force": drag(self.velocity - self.wind, self.density, self.area * s * s, self.drag_coefficient)}
 
     def derivatives(self):

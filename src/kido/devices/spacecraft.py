@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kido.environment.atmosphere import GRAVITY
+from kido.environment.relative import hill_axes, relative_motion
 from kido.systems import Input, Model, Output, Parameter, State
 
 
@@ -121,3 +122,42 @@ class Thruster(Model):
 
     def update(self):
         return {"used": self.used + self.period * self._flow()}
+
+
+class Rendezvous(Model):
+    """Force that leads a chaser along a line to a goal near a target on a circular orbit, both in the target's axes.
+
+        a = rho_r'' + k_p (rho_r - rho) + k_d (rho_r' - rho') - (3 n^2 x + 2 n y', -2 n x', -n^2 z)
+        rho_r = start + (goal - start) (10 s^3 - 15 s^4 + 6 s^5),    s = (t - begin) / duration in 0 to 1
+
+    Before `begin` there is none, and it stays at the goal afterwards.
+
+    Source: W. Fehse, Automated Rendezvous and Docking of Spacecraft (2003), chapter 3, and `clohessy_wiltshire`.
+    """
+
+    rate = 10
+    mass = Parameter(500.0, "kg", low=1e-9)
+    start, goal = Parameter((0.0, -100.0, 0.0), "m"), Parameter((0.0, -5.0, 0.0), "m")
+    begin, duration = Parameter(0.0, "s"), Parameter(300.0, "s", low=1e-9)
+    kp, kd = Parameter(0.01, "1/s^2", low=0.0), Parameter(0.2, "1/s", low=0.0)
+    position, velocity = Input("m", 3, doc="from the target, axes that do not turn"), Input("m/s", 3, doc="likewise")
+    target_position, target_velocity = Input("m", 3, doc="from the planet's centre"), Input("m/s", 3)
+    rotation = Input("1", (3, 3), default=np.eye(3))
+    force = Output("N", 3, doc="body axes of the chaser")
+    place, approach = Output("m", 3, doc="of the chaser in Hill's axes, rho"), Output("m/s", 3, doc="rho'")
+
+    def outputs(self):
+        rho, seen = relative_motion(self.position, self.velocity, self.target_position, self.target_velocity)
+        r, h = self.target_position, np.cross(self.target_position, self.target_velocity)
+        n = np.sqrt(h @ h) / (r @ r)
+        s, T = np.clip((self.time - self.begin) / self.duration, 0.0, 1.0), self.duration
+        way = self.goal - self.start
+        wanted = self.start + s**3 * (10.0 - 15.0 * s + 6.0 * s * s) * way
+        speed = 30.0 / T * s**2 * (1.0 - s) ** 2 * way
+        change = 60.0 / (T * T) * s * (1.0 - s) * (1.0 - 2.0 * s) * way
+        x, _, z = rho
+        drift = np.array([3.0 * n * n * x + 2.0 * n * seen[1], -2.0 * n * seen[0], -n * n * z])
+        a = change + self.kp * (wanted - rho) + self.kd * (speed - seen) - drift
+        H = hill_axes(r, self.target_velocity)
+        on = self.time >= self.begin
+        return {"force": on * self.mass * (self.rotation.T @ (H @ a)), "place": rho, "approach": seen}

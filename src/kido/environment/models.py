@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from kido.environment.atmosphere import SEA_LEVEL, drag, plate_force, standard_atmosphere, submerged_sphere, wing_force
-from kido.environment.gravity import gravity_gradient, oblate
-from kido.environment.planets import DAY, EARTH, J2000, Planet, about_z, earth_angle
+from kido.environment.atmosphere import (
+    SEA_LEVEL,
+    drag,
+    exponential_density,
+    plate_force,
+    standard_atmosphere,
+    submerged_sphere,
+    wing_force,
+)
+from kido.environment.gravity import gravity_gradient, oblate, point_mass, third_body
+from kido.environment.planets import DAY, EARTH, J2000, MARS, Planet, about_z, earth_angle
 from kido.environment.sun import magnetic_dipole, sun_position, sunlight
 from kido.systems import Input, Model, Noise, Output, Parameter, State
 
@@ -16,7 +24,9 @@ CALM = (0.0, 0.0, 0.0)
 class PlanetGravity(Model):
     """Gravity of a planet at the origin, with its J2, on a body: m times `oblate`, and the torque of its gradient.
 
-    The world's own gravity is to be zero. The torque is 3 mu / |r|^5 r x (I r), see `gravity_gradient`.
+    The world's own gravity is to be zero. The torque is 3 mu / |r|^5 r x (I r), see `gravity_gradient`. Forces hold
+    during a step of a world: with `lead`, half of its time step, and the velocity connected, they are those of its
+    middle, and orbits are exact to the second order of the time step in place of the first.
     """
 
     mu = Parameter(EARTH.mu, "m^3/s^2")
@@ -24,18 +34,86 @@ class PlanetGravity(Model):
     j2 = Parameter(EARTH.j2)
     mass = Parameter(1.0, "kg", low=0.0, doc="of the body")
     inertia = Parameter(np.zeros((3, 3)), "kg m^2", doc="about its centre of mass, body axes")
+    lead = Parameter(0.0, "s", low=0.0, doc="gravity is taken where the body is that much later")
     position = Input("m", 3, doc="of the centre of mass")
+    velocity = Input("m/s", 3, default=CALM)
     rotation = Input("1", (3, 3), default=np.eye(3))
     force, torque = Output("N", 3), Output("N m", 3)
     acceleration = Output("m/s^2", 3)
 
     def outputs(self):
-        a = oblate(self.position, Planet(self.mu, self.radius, self.j2))
+        r = self.position + self.lead * self.velocity
+        a = oblate(r, Planet(self.mu, self.radius, self.j2))
         turned = self.rotation @ self.inertia @ self.rotation.T
         return {
             "acceleration": a,
             "force": self.mass * a,
-            "torque": gravity_gradient(self.position, turned, self.mu),
+            "torque": gravity_gradient(r, turned, self.mu),
+        }
+
+
+class OrbitFrame(Model):
+    """The origin of a world that falls round a planet: d^2 r / dt^2 = -mu r / |r|^3. Its axes do not turn.
+
+    In it bodies near each other keep the digits that they lose at thousands of kilometres. `Tide` acts on them there.
+    """
+
+    mu = Parameter(EARTH.mu, "m^3/s^2", low=0.0)
+    position, velocity = State("m", (7e6, 0.0, 0.0), doc="from the planet's centre"), State("m/s", CALM)
+
+    def derivatives(self):
+        return {"position": self.velocity, "velocity": point_mass(self.position, self.mu)}
+
+
+class Tide(Model):
+    """Gravity of a planet on a body in a world that falls by it: m times what it differs from that at the origin.
+
+    force = m (g(origin + position) - g(origin)),    g = -mu r / |r|^3, without the loss of digits (`third_body`)
+    """
+
+    mu, mass = Parameter(EARTH.mu, "m^3/s^2", low=0.0), Parameter(1.0, "kg", low=0.0)
+    origin = Input("m", 3, doc="of the world, from the planet's centre: `OrbitFrame.position`")
+    position = Input("m", 3, doc="of the centre of mass in the world")
+    force = Output("N", 3)
+
+    def outputs(self):
+        return {"force": self.mass * third_body(self.position, -self.origin, self.mu)}
+
+
+class Site(Model):
+    """What is around a vehicle near a place on a round planet, in axes there: origin on the surface, z up.
+
+        g = -mu u / |r|^2, r = position + radius z,    density = surface density exp(-height / scale height)
+
+    The world's own gravity, that at the place, acts on all of its bodies; `force` is what gravity differs from it,
+    mass (g - world gravity), at the centre of mass. The planet does not turn. Mars by default, its air an exponential
+    fit of the lower 50 km.
+
+    Source: J. Benito, K. Mease, Reachable and controllable sets for planetary entry and landing (2010), the fit.
+    """
+
+    mu = Parameter(MARS.mu, "m^3/s^2", low=0.0)
+    radius = Parameter(MARS.radius, "m", low=1e-9)
+    surface_density = Parameter(0.0158, "kg/m^3", low=0.0)
+    scale_height = Parameter(9354.5, "m", low=1e-9)
+    world_gravity = Parameter((0.0, 0.0, -MARS.mu / MARS.radius**2), "m/s^2")
+    mass = Input("kg", default=1.0)
+    position = Input("m", 3)
+    height, up = Output("m"), Output("1", 3, doc="unit vector")
+    gravity, force = Output("m/s^2", 3), Output("N", 3)
+    density = Output("kg/m^3")
+
+    def outputs(self):
+        r = self.position + self.radius * np.array([0.0, 0.0, 1.0])
+        distance = np.sqrt(r @ r)
+        up = r / distance
+        g = -self.mu / distance**2 * up
+        return {
+            "height": distance - self.radius,
+            "up": up,
+            "gravity": g,
+            "force": self.mass * (g - self.world_gravity),
+            "density": exponential_density(distance - self.radius, self.surface_density, self.scale_height),
         }
 
 

@@ -29,7 +29,7 @@ class DynamicParameters(FixedAttributes):
     Args:
         skeleton: the model; it is read when values are asked for, and written by `apply` alone.
         friction: Coulomb's and viscous friction too.
-        armature: rotor inertia too.
+        armature: rotor inertia too; without it, forces are taken to be those of a skeleton that has none.
 
     Attributes:
         links: the first body of each link.

@@ -2,8 +2,9 @@
 
 from kido.manipulation.articulated import door, drawer, handle_force, handle_path, valve
 from kido.manipulation.finding import find_parts, part_of_group
+from kido.manipulation.grasp import Grasp
 from kido.manipulation.grasp_set import GraspSet, ParallelGripper, generate_grasps
-from kido.manipulation.holding import Grasp, Grasps
+from kido.manipulation.holding import Grasps
 from kido.manipulation.load_sharing import FrictionGrip, LoadShare, LoadSharing, required_wrench
 from kido.manipulation.manipulability import Ellipsoid, Manipulability, limit_factor
 from kido.manipulation.model import RobotModel

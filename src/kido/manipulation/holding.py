@@ -2,111 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kido.arrays import ReadOnlyArray, read_only_copy
 from kido.attributes import FixedAttributes
 from kido.collision import CollisionOption
 from kido.constraints import RevoluteJointConstraint, WeldJointConstraint
 from kido.errors import ModelError, NameLookupError
-from kido.joints import JointKind
+from kido.manipulation.fusion import checked_covariance, fused
+from kido.manipulation.grasp import Grasp, Home, is_free, is_solid, momentum_about, root_of, tree_of
 from kido.manipulation.scene import CollisionScene, rigid_group
-from kido.math.lie import exp_pose, log_pose
-from kido.math.transform import as_flag, as_numbers, as_transform, as_unit_vector, inverse_transform
-from kido.skeleton import BodyNode, Inertia, Joint, Skeleton, WeldJoint
+from kido.math.transform import as_flag, as_transform, as_unit_vector, inverse_transform
+from kido.skeleton import Attachment, BodyNode, Inertia, Skeleton, WeldJoint
 from kido.skeleton.naming import free_name
 from kido.skeleton.nodes.node import FrameNode
 
 Array = NDArray[np.float64]
 
-
-class Grasp(FixedAttributes):
-    """A hold of a hand on a body of an object; `Grasps` makes them.
-
-    Attributes are set by it alone.
-    """
-
-    def __init__(self, name: str, hand: BodyNode, body: BodyNode):
-        self._name, self._hand, self._body = name, hand, body
-        self._covariance: Array | None = None
-        self._touching: tuple[BodyNode, ...] = ()
-        self._object: tuple[BodyNode, ...] = ()
-        self._supports: list[BodyNode] = []
-        self._home: _Home | None = None  # of what hangs on the hand
-        self._constraint: Any = None  # that closes a loop
-        self._energy_lost, self._impulse = 0.0, np.zeros(6)
-        self._is_held = True
-
-    name = property(lambda self: self._name, doc="Of the grasp, unique among those that hold.")
-    hand = property(lambda self: self._hand, doc="The body that holds.")
-    body = property(lambda self: self._body, doc="The body that is held.")
-    is_held = property(lambda self: self._is_held, doc="Whether it holds still.")
-    touching = property(lambda self: self._touching, doc="Bodies that may touch the object while it is held.")
-    supports = property(lambda self: tuple(self._supports), doc="Bodies that the object has not left yet.")
-    constraint = property(
-        lambda self: self._constraint, doc="What closes the loop; None: the object hangs on the hand."
-    )
-    energy_lost = property(lambda self: self._energy_lost, doc="Kinetic energy that taking hold took [J].")
-    impulse = property(
-        lambda self: read_only_copy(ReadOnlyArray, self._impulse),
-        doc="[angular; linear] impulse (6,) that it gave the object about the held body's origin, world axes.",
-    )
-
-    @property
-    def closes_loop(self) -> bool:
-        """Whether the object hangs elsewhere too, so that the hand closes a loop."""
-        return self._constraint is not None
-
-    @property
-    def pose(self) -> Array:
-        """The held body in the hand, 4x4: as the joint or the loop has it."""
-        if self._constraint is not None:
-            X = np.array(self._constraint.frame_a) @ inverse_transform(self._constraint.frame_b)
-        else:
-            X = self._body.parent_joint.transform_from_parent
-        return read_only_copy(ReadOnlyArray, np.array(X))
-
-    @property
-    def covariance(self) -> Array | None:
-        """Of `pose` (6, 6): of twists [angular; linear] in the held body's axes; None: not known."""
-        return None if self._covariance is None else read_only_copy(ReadOnlyArray, self._covariance)
-
-    @property
-    def inertia(self) -> Inertia:
-        """What the hand carries, all that hangs on the held body as it is now, in the hand's axes."""
-        total = None
-        for body in self._object:
-            X = inverse_transform(self._hand.world_transform) @ body.world_transform
-            share = body.inertia.transformed(X)
-            total = share if total is None else total + share
-        assert total is not None
-        return total
-
-    def __repr__(self) -> str:
-        how = "in a loop with" if self.closes_loop else "by"
-        return f"Grasp({self.name!r}, {self.body.name!r} {how if self._is_held else 'no more by'} {self.hand.name!r})"
-
-
-class _Home:
-    """Where an object came from, and how it hung there."""
-
-    def __init__(self, body: BodyNode):
-        self.skeleton: Skeleton = body.skeleton
-        self.root: BodyNode = _root(body)
-        self.names = [(thing, thing.name) for b in _tree(self.root) for thing in (b, b.parent_joint)]
-        self.joint: Joint = self.root.parent_joint
-
-    def give_back(self, body: BodyNode) -> None:
-        body.move_to(self.skeleton, self.joint, keep_pose=True)
-        if self.root is not body:
-            self.skeleton.reroot(self.root)
-        for thing, name in self.names:
-            if thing.name != name and getattr(thing, "skeleton", None) is self.skeleton:
-                thing.name = name
+_OWN = "own bodies, not tested"
 
 
 class Grasps(FixedAttributes):
@@ -118,8 +35,9 @@ class Grasps(FixedAttributes):
     on as it moves, in the skeleton that it came from, with the joint and the names that it had.
 
     Taking hold gives the pairs of the held body, with what is welded to it, and the hand's bodies the reason
-    "grasp: NAME"; letting go takes that reason off, and no other: the world's filter is then what it was. A call that
-    fails changes nothing.
+    "grasp: NAME"; letting go takes that reason off, and no other: the world's filter is then what it was. A robot
+    that is not tested against itself is tested against what hangs on it all the same: meanwhile its `self_collision` is
+    on, and its own pairs have the reason "own bodies, not tested". A call that fails changes nothing.
 
     Args:
         scene: of the world.
@@ -130,6 +48,7 @@ class Grasps(FixedAttributes):
             raise ModelError(f"grasps: expected a CollisionScene, got {scene!r}")
         self._scene = scene
         self._held: dict[str, Grasp] = {}
+        self._opened: list[Skeleton] = []  # robots that are tested against themselves only for what they hold
 
     @property
     def scene(self) -> CollisionScene:
@@ -175,7 +94,8 @@ class Grasps(FixedAttributes):
             body: of an object, or a node on one, such as its handle.
             hand: that holds it.
             name: of the grasp; "HAND: BODY" by default, with a number where it is taken.
-            touching: bodies that may touch the held one; by default the hand with all that is welded to it or below it.
+            touching: bodies that may touch the held one; by default those with shapes of the hand, with all that is
+                welded to it or below it.
             supports: bodies that it rests on, and may touch until `update_supports` finds that it has left them.
             covariance: of its pose in the hand, (6, 6).
             free_axis: unit vector in the axes of the body, or of the handle, about which it may turn in the hand,
@@ -200,29 +120,30 @@ class Grasps(FixedAttributes):
             if grasp.hand is hand:
                 raise ModelError(f"{what}: it is attached already, by grasp {grasp.name!r}")
         above = self.holding(body)
-        tree = list(above[0]._object) if above else _tree(_root(body))
+        tree = list(above[0]._object) if above else tree_of(root_of(body))
         if hand in tree:
             raise ModelError(f"{what}: the hand is part of the object")
         if not sum(b.inertia.mass for b in tree) > 0.0:
             raise ModelError(f"{what}: object {body.name!r} has no mass")
-        loops = bool(above) or not _is_free(body) or free_axis is not None
+        loops = bool(above) or not is_free(body) or free_axis is not None
         if as_loop is not None:
             if not as_flag(as_loop, f"{what}: as_loop") and loops:
                 raise ModelError(f"{what}: it is held elsewhere, so that the hand closes a loop")
             loops = bool(as_loop)
         grasp = Grasp(name, hand, body)
         grasp._covariance = checked_covariance(covariance, what)
-        allowed = [*rigid_group(hand), *_tree(hand)] if touching is None else list(touching)
+        allowed = self._near(hand) if touching is None else list(touching)
         grasp._touching = tuple(dict.fromkeys(b for b in allowed if b not in tree))
         grasp._object, grasp._supports = tuple(tree), list(supports)
         for thing in (*grasp._touching, *grasp._supports):
             if not isinstance(thing, BodyNode) or thing.skeleton is None or thing.skeleton.host is not world:
                 raise ModelError(f"{what}: touching, supports: expected bodies of world {world.name!r}, got {thing!r}")
-        cluster = [b for b in tree if b in rigid_group(body)]
+        cluster = [b for b in tree if b in rigid_group(body) and is_solid(b)]
         if loops:
             self._close(grasp, np.array(held.world_transform), free_axis, what)
         else:
-            self._hang(grasp)
+            found = self._hang(grasp)
+            grasp._energy_lost, grasp._impulse = found.energy_lost, np.array(found.impulse)
         for own in cluster:
             for other in grasp._touching:
                 self._scene.filter.add(own, other, f"grasp: {name}")
@@ -231,19 +152,43 @@ class Grasps(FixedAttributes):
         self._held[name] = grasp
         return grasp
 
-    @staticmethod
-    def _hang(grasp: Grasp) -> None:
-        body, home = grasp.body, _Home(grasp.body)
-        if home.root is not body:
-            home.skeleton.reroot(body)
-            home.joint = body.parent_joint
+    def _near(self, hand: BodyNode) -> list[BodyNode]:
+        """Bodies with shapes that are welded to a hand, or below these, but for what is held."""
+        held = {b for grasp in self._held.values() for b in grasp._object}
+        near = {b for own in rigid_group(hand) for b in tree_of(own) if is_solid(b) and b not in held}
+        return sorted(near, key=lambda b: b.index)
+
+    def _open(self, robot: Skeleton) -> None:
+        """What hangs on a robot is tested against it, also where its own bodies are not against each other."""
+        if not robot.self_collision:
+            for a, b in itertools.combinations(filter(is_solid, robot.bodies), 2):
+                if b not in rigid_group(a):
+                    self._scene.filter.add(a, b, _OWN)
+            robot.self_collision = True
+            self._opened.append(robot)
+
+    def _shut(self, robot: Skeleton) -> None:
+        """As it was, once nothing hangs on it."""
+        if robot in self._opened and all(g._home is None or g.hand.skeleton is not robot for g in self._held.values()):
+            self._scene.take_off(robot, _OWN)
+            robot.self_collision = False
+            self._opened.remove(robot)
+
+    def _hang(self, grasp: Grasp) -> Attachment:
+        body, home = grasp.body, Home(grasp.body)
+        self._open(grasp.hand.skeleton)
         try:
-            found = body.attach(grasp.hand, WeldJoint)
-        except BaseException:
             if home.root is not body:
+                home.skeleton.reroot(body)
+                home.joint = body.parent_joint
+            found: Attachment = body.attach(grasp.hand, WeldJoint)
+        except BaseException:
+            if home.root.parent is not None:
                 home.skeleton.reroot(home.root)
+            self._shut(grasp.hand.skeleton)
             raise
-        grasp._home, grasp._energy_lost, grasp._impulse = home, found.energy_lost, np.array(found.impulse)
+        grasp._home = home
+        return found
 
     def _close(self, grasp: Grasp, X: Array, free_axis: ArrayLike | None, what: str) -> None:
         """Close a loop at a pose in the world."""
@@ -253,11 +198,11 @@ class Grasps(FixedAttributes):
         else:
             axis = X[:3, :3] @ as_unit_vector(free_axis, f"{what}: free_axis")
             made = RevoluteJointConstraint(grasp.hand, grasp.body, at=X[:3, 3], axis=axis, name=f"grasp: {grasp.name}")
-        energy, before = world.kinetic_energy, _momentum_about(grasp._object, origin)
+        energy, before = world.kinetic_energy, momentum_about(grasp._object, origin)
         world.add_constraint(made)
         world.close_constraints()
         grasp._constraint, grasp._energy_lost = made, energy - world.kinetic_energy
-        grasp._impulse = _momentum_about(grasp._object, origin) - before
+        grasp._impulse = momentum_about(grasp._object, origin) - before
 
     # Letting go ------------------------------------------------------------------------------------------------
 
@@ -277,24 +222,25 @@ class Grasps(FixedAttributes):
                 f"{self._scene.world.name!r}"
             )
         if grasp._constraint is not None:
-            self._scene.world.remove_constraint(grasp._constraint)
+            if grasp._constraint.world is not None:  # else one of the bodies left the world, and it with them
+                self._scene.world.remove_constraint(grasp._constraint)
         elif home is not None:
             home.give_back(grasp.body)
         self._forget(grasp)
         if home is not None:
             others = [g for g in self.holding(grasp.body) if isinstance(g._constraint, WeldJointConstraint)]
-            if others and _is_free(others[0].body):
+            if others and is_free(others[0].body):
                 self._scene.world.remove_constraint(others[0]._constraint)
                 others[0]._constraint = None
                 self._hang(others[0])
+            self._shut(grasp.hand.skeleton)
 
     def _forget(self, grasp: Grasp) -> None:
-        cluster = [b for b in grasp._object if b in rigid_group(grasp.body)]
-        for own in cluster:
-            for others, reason in ((grasp._touching, "grasp"), (grasp._supports, "support")):
-                for other in others:
-                    if other.skeleton is not None and other.skeleton.host is self._scene.world:
-                        self._scene.filter.remove(own, other, f"{reason}: {grasp.name}")
+        own = [b for b in grasp._object if b in rigid_group(grasp.body)]  # whatever shapes they have by now
+        for others, reason in ((grasp._touching, "grasp"), (grasp._supports, "support")):
+            for pair in itertools.product(own, others):
+                if all(b.skeleton is not None and b.skeleton.host is self._scene.world for b in pair):
+                    self._scene.filter.remove(*pair, f"{reason}: {grasp.name}")
         del self._held[grasp.name]
         grasp._is_held = False
 
@@ -359,12 +305,17 @@ class Grasps(FixedAttributes):
                     grasp._supports.remove(support)
 
     def payload(self, hand: BodyNode) -> dict[BodyNode, Inertia]:
-        """What a hand carries, as controllers' `payload` takes it: of grasps that close loops, the whole object.
+        """What a hand carries alone and in a loop, as controllers' `payload` takes it: free objects, whole.
 
-        Objects that hang on the hand are part of the robot's model, and are not listed.
+        Objects that hang on the hand are part of the robot's model, and not listed; what several hands hold is for
+        `LoadSharing`, and what hangs on the world is not carried.
         """
-        found = [grasp.inertia for grasp in self._held.values() if grasp.hand is hand and grasp.closes_loop]
-        return {hand: sum(found[1:], found[0])} if found else {}
+        alone = [
+            grasp.inertia
+            for grasp in self._held.values()
+            if grasp.hand is hand and grasp.closes_loop and is_free(grasp.body) and len(self.holding(grasp.body)) == 1
+        ]
+        return {hand: sum(alone[1:], alone[0])} if alone else {}
 
     def _checked(self, grasp: Grasp | str, what: str) -> Grasp:
         if isinstance(grasp, str):
@@ -375,62 +326,3 @@ class Grasps(FixedAttributes):
 
     def __repr__(self) -> str:
         return f"Grasps({list(self._held.values())!r})"
-
-
-def fused(X: Array, P: Array | None, Z: Array, R: Array | None) -> tuple[Array, Array | None]:
-    """The mean of two poses by information, and its covariance; see `Grasps.update_pose`."""
-    if P is None or R is None:
-        return Z, P if R is None else R
-    K = np.linalg.solve(P + R, P).T
-    rest = np.eye(6) - K
-    return X @ exp_pose(K @ log_pose(inverse_transform(X) @ Z)), rest @ P @ rest.T + K @ R @ K.T
-
-
-def checked_covariance(value: ArrayLike | None, what: str) -> Array | None:
-    """A symmetric positive definite matrix (6, 6), or None.
-
-    Raises:
-        ModelError: another thing.
-    """
-    if value is None:
-        return None
-    try:
-        P = np.array(as_numbers(value))
-    except (TypeError, ValueError):
-        P = np.zeros(0)
-    scale = np.abs(P).max(initial=0.0)
-    if P.shape != (6, 6) or not np.isfinite(P).all() or np.abs(P - P.T).max() > 1e-9 * scale:
-        raise ModelError(f"{what}: covariance: expected a symmetric (6, 6) matrix, got {value!r}")
-    P = 0.5 * (P + P.T)
-    if np.linalg.eigvalsh(P)[0] <= 0.0:
-        raise ModelError(f"{what}: covariance: expected a positive definite matrix, got {value!r}")
-    return P
-
-
-def _root(body: BodyNode) -> BodyNode:
-    while body.parent is not None:
-        body = body.parent
-    return body
-
-
-def _tree(body: BodyNode) -> list[BodyNode]:
-    return [body, *(b for child in body.children for b in _tree(child))]
-
-
-def _is_free(body: BodyNode) -> bool:
-    """Whether an object can hang on a hand: its root is free, and all of its skeleton."""
-    skeleton = body.skeleton
-    joint = _root(body).parent_joint
-    return joint.kind == JointKind.FREE and len(skeleton.root_bodies) == 1 and skeleton.mobile
-
-
-def _momentum_about(bodies: Iterable[BodyNode], point: Array) -> Array:
-    """[angular; linear] momentum of bodies about a point, world axes."""
-    total = np.zeros(6)
-    for body in bodies:
-        V, X, inertia = body.spatial_velocity, body.world_transform, body.inertia
-        R, c = X[:3, :3], X[:3, :3] @ inertia.com
-        linear = inertia.mass * (V[3:] + np.cross(V[:3], c))
-        total[:3] += R @ inertia.moment @ R.T @ V[:3] + np.cross(X[:3, 3] + c - point, linear)
-        total[3:] += linear
-    return total

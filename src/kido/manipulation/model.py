@@ -17,7 +17,8 @@ from kido.batch import Trajectories, rollout
 from kido.errors import ModelError, NameLookupError
 from kido.joints import JointKind
 from kido.manipulation.finding import find_parts
-from kido.manipulation.holding import Grasps, checked_covariance, fused
+from kido.manipulation.fusion import checked_covariance, fused
+from kido.manipulation.holding import Grasps
 from kido.manipulation.parts import Part
 from kido.manipulation.scene import CollisionScene
 from kido.manipulation.srdf import RobotDescription
@@ -61,6 +62,9 @@ class RobotModel(FixedAttributes):
             robot = world.skeleton(name)
             self._scene.describe(robot, description)
             self._parts[name] = find_parts(robot, description)
+        for robot in world.skeletons:
+            if robot.num_bodies > 1 and robot.name not in self._parts:
+                self._parts[robot.name] = find_parts(robot)
         self._start(0)
 
     def _start(self, version: int) -> None:
@@ -91,7 +95,7 @@ class RobotModel(FixedAttributes):
     def parts(self, robot: str | None = None) -> dict[str, Part]:
         """Parts of a robot by name; None: of the only one.
 
-        They are found once, before anything is held: what a hand holds is no part of it.
+        They are found once, when the model is made: what a hand holds is no part of it.
         """
         if robot is None:
             known = list(self._descriptions) or [s.name for s in self.world.skeletons if len(s.bodies) > 1]

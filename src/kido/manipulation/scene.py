@@ -14,10 +14,11 @@ from kido.collision.group import Member
 from kido.errors import KidoError, ModelError, NameLookupError
 from kido.manipulation.srdf import RobotDescription
 from kido.math.transform import number_or_nan
+from kido.planning import CollisionChecker, Environment
 from kido.shapes import Box, Shape, Sphere
 from kido.simulation import CollisionFilter, World
 from kido.simulation.collision_group import WorldGroup
-from kido.skeleton import BodyNode, ShapeNode, Skeleton
+from kido.skeleton import BodyNode, Group, ShapeNode, Skeleton
 
 DETAILS = ("exact", "box", "sphere")
 Place = Skeleton | BodyNode | ShapeNode
@@ -208,6 +209,39 @@ class CollisionScene(FixedAttributes):
             named = ", ".join(f"{_label(a)} with {_label(b)}" for a, b in pairs[:5])
             more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
             raise CollisionError(f"{what}: in collision: {named}{more}", pairs)
+
+    def checker(self, part: Group, without: Iterable[Place] = (), **options: Any) -> CollisionChecker:
+        """What `kido.planning` plans motions of a part with, as all is now: the robot with what hangs on it.
+
+        Pairs of the robot's bodies that may touch may do so there; shapes of the world's other skeletons are obstacles,
+        but for hidden ones. Distances to be kept are the largest paddings of the robot and of the others, added up.
+
+        Args:
+            part: coordinates to plan with, of one robot of the world.
+            without: skeletons, bodies or shapes that are no obstacles: such as what an object rests on until lifted.
+            options: of `CollisionChecker`.
+
+        Raises:
+            ModelError: a part of several robots, or of none here; and as `CollisionChecker`.
+        """
+        robots = part.skeletons if isinstance(part, Group) else ()
+        if len(robots) != 1 or robots[0] not in self._world.skeletons:
+            raise ModelError(
+                f"collision scene: checker: expected a part of a robot of {self._world.name!r}, got {part!r}"
+            )
+        robot = robots[0]
+        environment = Environment.of_world(self._world, robot)
+        left_out = self._hidden | {shape for place in without for shape in self._shapes(place, "checker")}
+        for shape in left_out:
+            if shape.body.skeleton is not robot and shape.collision:
+                environment.remove(f"{shape.body.skeleton.name}/{shape.body.name}/{shape.name}")
+        solid = [body for body in robot.bodies if any(shape.collision for shape in body.shapes)]
+        pairs = [(a.name, b.name) for a, b in itertools.combinations(solid, 2) if self.allowed(a, b)]
+        own = [self._padding.get(shape, 0.0) for body in robot.bodies for shape in body.shapes]
+        most, others = max(own, default=0.0), [p for s, p in self._padding.items() if s.body.skeleton is not robot]
+        margins = {"margin": most + max(others, default=0.0), "self_margin": 2.0 * most}
+        chosen: dict[str, Any] = {"dofs": list(part.dofs), "ignored_pairs": pairs} | margins | options
+        return CollisionChecker(robot, environment, **chosen)
 
     # For groups ------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,8 @@
 `names` lists them, `path` finds one's file, which `kido.load` reads; `start_positions` are those from which a robot
 moves that would stand still. The block worlds are also built here in any size: `stack`, `container`, `dominoes`;
 `mixed_shapes` is a field of shapes of all kinds. Mechanisms with closed loops and known motions: `andrews_squeezer` and
-others. `rover` is a six-wheeled vehicle.
+others. `rover` is a six-wheeled vehicle, `lander` one on legs, `spacecraft` one with reaction wheels; a `Landing` flies
+the second to the ground of Mars.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from kido.errors import NameLookupError
 from kido.models.scenes import Block, Scene, container_scene, dominoes_scene, stack_scene
 
 if TYPE_CHECKING:
+    from kido.models.landing import Landing
     from kido.models.mechanisms import (
         Mechanism,
         andrews_squeezer,
@@ -26,13 +28,16 @@ if TYPE_CHECKING:
         slider_crank,
         spatial_slider_crank,
     )
+    from kido.models.space import SpacecraftControl, lander, spacecraft
     from kido.models.vehicles import rover
     from kido.models.worlds import build_world, container, dominoes, mixed_shapes, stack
 
 __all__ = [
     "Block",
+    "Landing",
     "Mechanism",
     "Scene",
+    "SpacecraftControl",
     "andrews_squeezer",
     "bennett",
     "bricard",
@@ -41,6 +46,7 @@ __all__ = [
     "container_scene",
     "dominoes",
     "dominoes_scene",
+    "lander",
     "loop_pendulum",
     "mixed_shapes",
     "n_four_bar",
@@ -48,6 +54,7 @@ __all__ = [
     "path",
     "rover",
     "slider_crank",
+    "spacecraft",
     "spatial_slider_crank",
     "stack",
     "stack_scene",
@@ -60,19 +67,22 @@ _MECHANISMS = (
     "Mechanism", "andrews_squeezer", "bennett", "bricard", "loop_pendulum", "n_four_bar", "slider_crank",
     "spatial_slider_crank",
 )  # fmt: skip
-_VEHICLES = ("rover",)
+_MODULES = {
+    "kido.models.worlds": _WORLDS,
+    "kido.models.mechanisms": _MECHANISMS,
+    "kido.models.vehicles": ("rover",),
+    "kido.models.space": ("SpacecraftControl", "lander", "spacecraft"),
+    "kido.models.landing": ("Landing",),
+}
 
 
 if not TYPE_CHECKING:  # checkers take a module that has it for one that has every name
 
     def __getattr__(name: str) -> Any:
         """The builders, which need the whole simulation, are imported on first use; finding a file is quick."""
-        if name in _WORLDS:
-            return getattr(import_module("kido.models.worlds"), name)
-        if name in _MECHANISMS:
-            return getattr(import_module("kido.models.mechanisms"), name)
-        if name in _VEHICLES:
-            return getattr(import_module("kido.models.vehicles"), name)
+        for module, made in _MODULES.items():
+            if name in made:
+                return getattr(import_module(module), name)
         raise AttributeError(f"module 'kido.models' has no attribute {name!r}")
 
 

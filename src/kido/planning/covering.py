@@ -8,6 +8,7 @@ holds by construction and is not a matter of samples.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,7 @@ import scipy.spatial
 from numpy.typing import NDArray
 
 from kido.errors import ShapeError
+from kido.jit import entry
 from kido.shapes import (
     Box,
     Capsule,
@@ -166,25 +168,38 @@ def moved(parts: Sequence[Part], X: Array) -> list[Part]:
     return [Part(part.points @ X[:3, :3].T + X[:3, 3], part.radius) for part in parts]
 
 
+@entry("i8(f8[:,::1],f8[::1],i8,f8[::1])")
+def enclose(points, radii, rounds, out):
+    """A sphere about balls: centre and radius to `out` (4,), which holds a centre to begin at."""
+    x, y, z, least = out[0], out[1], out[2], math.inf
+    for k in range(rounds):
+        far, reach, distance = 0, -1.0, 0.0
+        for i in range(points.shape[0]):
+            a, b, c = points[i, 0] - x, points[i, 1] - y, points[i, 2] - z
+            d = math.sqrt(a * a + b * b + c * c)
+            if d + radii[i] > reach:
+                far, reach, distance = i, d + radii[i], d
+        if reach < least:
+            least, out[0], out[1], out[2], out[3] = reach, x, y, z, reach
+        if distance == 0.0:
+            break
+        share = reach / (distance * (k + 2.0))
+        x += share * (points[far, 0] - x)
+        y += share * (points[far, 1] - y)
+        z += share * (points[far, 2] - z)
+    return 0
+
+
 def small_sphere(parts: Sequence[Part]) -> tuple[Array, float]:
     """Centre and radius [m] of a sphere about all parts, a few percent larger than the smallest at most.
 
     Source: Badoiu and Clarkson, "Smaller core-sets for balls", SODA 2003.
     """
-    points = np.concatenate([part.points for part in parts])
+    points = np.ascontiguousarray(np.concatenate([part.points for part in parts]))
     radii = np.concatenate([np.full(len(part.points), part.radius) for part in parts])
-    centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
-    best, size = centre, np.inf
-    for k in range(ROUNDS if len(points) > 1 else 1):
-        distance = np.sqrt(((points - centre) ** 2).sum(axis=1))
-        reach = distance + radii
-        far = int(reach.argmax())
-        if reach[far] < size:
-            best, size = centre, float(reach[far])
-        if distance[far] == 0.0:
-            break
-        centre = centre + (points[far] - centre) * (reach[far] / distance[far] / (k + 2.0))
-    return best, size * ROUNDING
+    out = np.append(0.5 * (points.min(axis=0) + points.max(axis=0)), 0.0)
+    enclose(points, radii, ROUNDS if len(points) > 1 else 1, out)
+    return out[:3], float(out[3]) * ROUNDING
 
 
 def joined(trees: Sequence[SphereTree]) -> SphereTree:

@@ -17,6 +17,7 @@ Array = NDArray[np.float64]
 DIVISIONS = 10  # times that pieces are halved until a smooth curve near them is free
 DENSITY = 4.0  # states of a curve that are checked for each that is along an edge
 CUBIC = 3
+GAIN = 0.01  # share of the length that a shortcut must gain to count
 
 
 @kernel
@@ -73,8 +74,8 @@ def place_at(path, count, along, row):
     return i
 
 
-@entry("i8(i8,f8[:,::1],i8,f8[:,::1])")
-def shorten(edge, path, count, draws):
+@entry("i8(i8,f8[:,::1],i8,f8[:,::1],i8)")
+def shorten(edge, path, count, draws, patience):
     """Shortcuts between states at random places of a path.
 
     Args:
@@ -82,21 +83,25 @@ def shorten(edge, path, count, draws):
         path: states (n, columns), of which the first `count` are the path; the last two rows are work space.
         count: how many they are.
         draws: numbers from 0 to 1 (rounds, 2).
+        patience: shortcuts in a row that may gain next to nothing.
 
     Returns:
         How many states the path has then.
     """
     e = view(EDGE, edge)
     count = skip_states(e, path, count)
-    a, b = path.shape[0] - 2, path.shape[0] - 1
+    a, b, idle = path.shape[0] - 2, path.shape[0] - 1, 0
+    total = 0.0
+    for i in range(count - 1):
+        total += distance_between(path, i, i + 1)
     for n in range(draws.shape[0]):
         if count < 3:
             break
-        total = 0.0
-        for i in range(count - 1):
-            total += distance_between(path, i, i + 1)
         low, high = min(draws[n, 0], draws[n, 1]), max(draws[n, 0], draws[n, 1])
         i, j = place_at(path, count, low * total, a), place_at(path, count, high * total, b)
+        idle += 1
+        if idle > patience:
+            break
         if i == j or not is_free_between(e, path, a, b):
             continue
         if j == i + 1:  # one state goes, two come
@@ -110,22 +115,29 @@ def shorten(edge, path, count, draws):
             count = remove_states(path, i + 3, j + 1, count)
         for k in range(path.shape[1]):
             path[i + 1, k], path[i + 2, k] = path[a, k], path[b, k]
+        before = total
+        total = 0.0
+        for m in range(count - 1):
+            total += distance_between(path, m, m + 1)
+        if total < (1.0 - GAIN) * before:
+            idle = 0
     return skip_states(e, path, count)
 
 
-def shortened(checker: CollisionChecker, path: Path, rounds: int = 100, seed: int = 0) -> Path:
+def shortened(checker: CollisionChecker, path: Path, rounds: int = 100, seed: int = 0, patience: int = 15) -> Path:
     """A shorter path between the same ends, by shortcuts; the same for the same seed.
 
     Args:
         checker: what is free.
         path: to be shortened; it stays as it is.
-        rounds: shortcuts that are tried.
+        rounds: shortcuts that are tried at most.
         seed: of their places.
+        patience: shortcuts in a row that may gain less than a hundredth of the length; then it is enough.
     """
     draws = np.random.default_rng(seed).random((rounds, 2))
     states = np.zeros((len(path) + rounds + 4, checker.num_dofs))
     states[: len(path)] = path.states
-    count = shorten(checker.edge_address, states, len(path), draws)
+    count = shorten(checker.edge_address, states, len(path), draws, patience)
     return Path(states[:count].copy(), path.dof_names, path.seconds, path.iterations, path.checked_states)
 
 

@@ -24,13 +24,14 @@ from __future__ import annotations
 
 from kido.constraints.applied_forces import applied_forces
 from kido.constraints.row_origins import FROM_CONSTRAINT, FROM_MIMIC
-from kido.jit import kernel
+from kido.jit import kernel, where_positive
 from kido.joints.kinds import FREE, FREE_MIXED
 from kido.kernels.articulated import link_velocities
 from kido.kernels.forward_dynamics import articulated_inertias
 from kido.kernels.inertia import body_inertia, inertia_of, rigid_momentum
 from kido.kernels.integration import advance
 from kido.kernels.kinematics import transforms
+from kido.math.choices import larger
 from kido.math.so3 import cross
 from kido.simulation.predict import evaluate, joint_loads
 from kido.solvers.problem import BOUNDED, CONTACT
@@ -116,11 +117,13 @@ def solve_symmetric(a, x, y, z):
     c3, c4, c5 = a[0] * a[5] - a[2] * a[2], a[1] * a[2] - a[0] * a[4], a[0] * a[3] - a[1] * a[1]
     det = a[0] * c0 + a[1] * c1 + a[2] * c2
     size = a[0] + a[3] + a[5]
-    if not det > 1e-12 * size * size * size:
-        return 0.0, 0.0, 0.0
+    regular = det - 1e-12 * size * size * size
+    det = where_positive(regular, det, 1.0)
     return (
-        (c0 * x + c1 * y + c2 * z) / det, (c1 * x + c3 * y + c4 * z) / det, (c2 * x + c4 * y + c5 * z) / det
-    )  # fmt: skip
+        where_positive(regular, (c0 * x + c1 * y + c2 * z) / det, 0.0),
+        where_positive(regular, (c1 * x + c3 * y + c4 * z) / det, 0.0),
+        where_positive(regular, (c2 * x + c4 * y + c5 * z) / det, 0.0),
+    )
 
 
 @kernel
@@ -282,7 +285,10 @@ def place_anew(t, d, first, last):
 
 @kernel
 def wanted_momentum(t, d, w, first, base, last, h):
-    """x_new and [L_new; P_new] of a tree that floats, whose positions are those of mid-step; moves the tree."""
+    """x_new and [L_new; P_new] of a tree that floats, whose positions are those of mid-step; moves the tree.
+
+    In lanes too.
+    """
     begin, end = t.first_dof[first], t.first_dof[last]
     n0, n1, n2, f0, f1, f2 = base_wrench(t, d, w, first, base, last)
     p0, p1, p2 = d.p[base, 0], d.p[base, 1], d.p[base, 2]
@@ -304,18 +310,21 @@ def wanted_momentum(t, d, w, first, base, last, h):
 
 @kernel
 def give_momentum(t, d, pr, first, base, last, x_new, g):
-    """Put a tree that floats where x_new says, and give it the momentum g, at its new positions."""
+    """Put a tree that floats where x_new says, and give it the momentum g, at its new positions; in lanes too.
+
+    The position correction, where it turns a tree, takes no momentum with it, and keeps the energy.
+    """
     place_anew(t, d, first, last)
     _, x, y, z = centre_of(t, d, base, last)
     h = links_momentum(t, d, first, base, last, pr.u, x, y, z)
     corrected = 0.0
     for k in range(t.first_dof[first], t.first_dof[last]):
-        corrected += abs(pr.u_position[k])
-    n0, n1, n2 = g[0] - h[0], g[1] - h[1], g[2] - h[2]
-    if corrected > 0.0:  # turned by the position correction, which takes no momentum with it, and keeps the energy
-        n0, n1, n2 = 0.0, 0.0, 0.0
+        corrected += larger(pr.u_position[k], -pr.u_position[k])
+    n0 = where_positive(corrected, 0.0, g[0] - h[0])
+    n1 = where_positive(corrected, 0.0, g[1] - h[1])
+    n2 = where_positive(corrected, 0.0, g[2] - h[2])
     add_to_base(t, d, base, last, (n0, n1, n2, g[3] - h[3], g[4] - h[4], g[5] - h[5]), pr.u)
-    if corrected == 0.0:
-        k = t.first_dof[base]
-        for j in range(k + 3, k + 6):
-            d.q[j] += d.H[j, 3] * (x_new[0] - x) + d.H[j, 4] * (x_new[1] - y) + d.H[j, 5] * (x_new[2] - z)
+    k = t.first_dof[base]
+    for j in range(k + 3, k + 6):
+        way = d.H[j, 3] * (x_new[0] - x) + d.H[j, 4] * (x_new[1] - y) + d.H[j, 5] * (x_new[2] - z)
+        d.q[j] += where_positive(corrected, 0.0, way)

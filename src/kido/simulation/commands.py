@@ -226,6 +226,8 @@ class Commands(Feature):
             if own.due[k] == 0:
                 c = self.controllers[k]
                 c.prepare(float(own.calls[k] * own.period[k] * h))
+                if self.own_struct is not own:  # it has the world call others
+                    return self.ask(most)
                 if own.call[k] == 0:
                     self.forces_of(k)[:] = c.whole_forces()
                 most = min(most, c.steps_ahead(int(own.period[k])))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +14,15 @@ from kido.errors import ModelError, StateError
 from kido.jit import Struct
 from kido.joints import JointKind
 from kido.math.transform import as_positive, numbers_or_nan
-from kido.skeleton import Skeleton
+from kido.skeleton import DegreeOfFreedom, Skeleton
+from kido.skeleton.joints.coordinates import CoordinateKind
 from kido.skeleton.state.subsets import indices_of
 
 if TYPE_CHECKING:
     from kido.simulation.commands import Commands
 
 Array = NDArray[np.float64]
+LIGHT_SHARE = 1e-3  # of a skeleton's mass: what a body between two joints in a row has at most
 _TOLERANCE = 1e-9  # share of a time step by which a period may miss a whole number of steps
 
 
@@ -34,7 +37,7 @@ class Controller(FixedAttributes, ABC):
     Args:
         skeleton: whose coordinates get forces.
         dofs: which of them: indices, names, slices or `DegreeOfFreedom` objects; by default all those whose actuator
-            is FORCE or MIMIC, but those of free joints.
+            is FORCE or MIMIC, but those of free joints, and of other joints without limits by which a root floats.
         rate: how often forces are made anew [Hz]; the time step of the world must divide its period.
         period: the same as a number of time steps; by default 1.
         name: for messages.
@@ -120,6 +123,9 @@ class Controller(FixedAttributes, ABC):
     def prepare(self, time: float) -> None:
         """It is due, at a time since it was added [s]; before compiled code runs it, or `compute` is called."""
 
+    def reset(self) -> None:
+        """The world goes back to its initial state: so does what it remembers besides."""
+
     def steps_ahead(self, period: int) -> int:
         """Steps from now on that need no `prepare`, where it `calls_python`: by default its period."""
         return period
@@ -177,7 +183,7 @@ class Controller(FixedAttributes, ABC):
 
 
 def driven_dofs(skeleton: Skeleton, dofs: Any, what: str) -> NDArray[np.int64]:
-    """Indices of coordinates that get forces; None: all that take forces, but those of free joints.
+    """Indices of coordinates that get forces; None: all that take forces, but those of free joints and floating bases.
 
     Raises:
         NameLookupError: there is no such coordinate.
@@ -185,7 +191,8 @@ def driven_dofs(skeleton: Skeleton, dofs: Any, what: str) -> NDArray[np.int64]:
     """
     own = skeleton.dofs
     if dofs is None:
-        takes = [k for k, d in enumerate(own) if d.actuator_type.takes_force and d.joint.kind != JointKind.FREE]
+        floating = _floating(skeleton)
+        takes = [k for k, d in enumerate(own) if d.actuator_type.takes_force and d not in floating]
         return np.array(takes, np.int64)
     chosen = np.array(list(dict.fromkeys(np.asarray(indices_of(skeleton, dofs)).tolist())), np.int64)
     for k in chosen.tolist():
@@ -195,6 +202,32 @@ def driven_dofs(skeleton: Skeleton, dofs: Any, what: str) -> NDArray[np.int64]:
                 "controllers give forces: expected FORCE or MIMIC"
             )
     return chosen
+
+
+def _floating(skeleton: Skeleton) -> set[DegreeOfFreedom]:
+    """Coordinates of free joints, and of other joints in a row that let a root float.
+
+    Such are three translations and three rotations in all, without limits of position or force, between the world and
+    the first body with mass: some file formats, and many models in them, have no free joint.
+    """
+    found = {d for d in skeleton.dofs if d.joint.kind == JointKind.FREE}
+    light = LIGHT_SHARE * skeleton.mass
+    for root in skeleton.bodies:
+        if root.parent is None:
+            body, row = root, list(root.parent_joint.dofs)
+            while len(row) < 6 and body.mass <= light and len(body.children) == 1:
+                body = body.children[0]
+                row += body.parent_joint.dofs
+            kinds = [d.joint.coordinate_kind(d.index_in_joint) for d in row]
+            turns = kinds.count(CoordinateKind.ANGLE) + kinds.count(CoordinateKind.ROTATION)
+            if len(row) == 6 and turns == kinds.count(CoordinateKind.LENGTH) == 3 and not any(map(_limited, row)):
+                found.update(row)
+    return found
+
+
+def _limited(dof: DegreeOfFreedom) -> bool:
+    limits = (getattr(dof, f"{what}_{side}_limit") for what in ("position", "force") for side in ("lower", "upper"))
+    return any(map(math.isfinite, limits))
 
 
 def _timing(rate: float | None, period: int | None, name: str) -> tuple[float | None, int]:

@@ -713,8 +713,9 @@ class World(WorldOptions, Carrier):
         """Go back to `initial_state`: what follows is, bit for bit, what followed then.
 
         State, commands and loads of skeletons, time and steps (zero, unless that state was taken later), contacts and
-        their impulses, who sleeps, totals, pushes, and the states of nodes and aspects. Not what describes the world,
-        such as its time step, and no callbacks. Contact events of the last call are forgotten.
+        their impulses, who sleeps, totals, pushes, and the states of nodes and aspects. Systems that it runs begin
+        anew, as `System.reset` says; their logs go on. Not what describes the world, such as its time step, and no
+        callbacks. Contact events of the last call are forgotten.
 
         Raises:
             StateError: the initial state that was set is of another structure; the world is as it was.
@@ -729,6 +730,8 @@ class World(WorldOptions, Carrier):
         if self.time_step != h:
             self.time_step = h
         self._events.events = []
+        for controller in self.controllers:
+            controller.reset()
 
     @in_turn
     def state(self) -> dict[str, Any]:

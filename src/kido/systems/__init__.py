@@ -16,7 +16,7 @@ from kido.systems.schema import MODEL
 from kido.systems.system import System
 from kido.systems.tracing import feedthrough
 from kido.systems.units import Unit, as_unit
-from kido.systems.world_ports import BodyPort, JointPort, WorldPort
+from kido.systems.world_ports import BodyPort, JointPort, MassPort, WorldPort
 
 __all__ = [
     "MODEL",
@@ -33,6 +33,7 @@ __all__ = [
     "JointPort",
     "Log",
     "LogData",
+    "MassPort",
     "Model",
     "Noise",
     "Output",

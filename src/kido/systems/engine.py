@@ -153,10 +153,13 @@ class Engine:
         for rate in sorted(due):
             blocks.add(linked.noise.get(rate, ()))
         commits = [pair for rate in sorted(due) for pair in linked.commits.get(rate, ())]
-        before = linked.producer(set())
-        self._add(needed([of for _, of in commits], before), before)
+        before, after = linked.producer(set()), linked.producer(due)
+        updates = needed([of for _, of in commits], before)
+        if mask & kinds.FIRST_TICK:  # outputs that updates read, of initial states
+            read = {slot for op in updates for slot in op.reads}
+            self._add(needed([out for out in linked.at_ticks if out in read], after), after)
+        self._add(updates, before)
         blocks.add_copies(commits)
-        after = linked.producer(due)
         outputs = [out for out, (_, rate) in linked.at_ticks.items() if rate in due]
         self._add(needed(outputs, after), after)
         blocks.add([op for op in self._visible if linked.level_of(op.outs[0]) == HOLDING])
@@ -221,20 +224,24 @@ class Engine:
         s, value, address = self.system, self.value, self.system.address
         call, calls = getattr(call, "call", call), [c.run for c in self.linked.calls]
         s.budget = BUDGET
-        while True:
-            status = call(address)
-            if status >= kinds.ASKS_PYTHON:
-                calls[status - kinds.ASKS_PYTHON](value)
-            elif status == kinds.UNKNOWN_TICK:
-                self._add_tick(s.due)
-                self._write_code()
-            elif status == kinds.LOG_FULL:
-                flush()
-            elif status == kinds.PAUSED:
-                s.budget = BUDGET
-            else:
-                self.check(status)
-                return
+        try:
+            while True:
+                status = call(address)
+                if status >= kinds.ASKS_PYTHON:
+                    calls[status - kinds.ASKS_PYTHON](value)
+                elif status == kinds.UNKNOWN_TICK:
+                    self._add_tick(s.due)
+                    self._write_code()
+                elif status == kinds.LOG_FULL:
+                    flush()
+                elif status == kinds.PAUSED:
+                    s.budget = BUDGET
+                else:
+                    self.check(status)
+                    return
+        except BaseException:
+            self.undo_tick()
+            raise
 
     def next_python(self) -> int:
         """The next time [ns] at which Python is wanted: for one of its models, or for a recording that will be full."""
@@ -262,15 +269,29 @@ class Engine:
         return self.system.now / 1e9 + self.system.elapsed
 
     def check(self, status: int) -> None:
-        """Raise the error that a status stands for."""
-        if status >= 0:
-            return
+        """Raise the error that a status stands for; a tick that is under way is undone.
+
+        Raises:
+            StateError: as of `System.run`.
+        """
+        if status < 0:
+            try:
+                self._fail(status)
+            finally:
+                self.undo_tick()
+
+    def _fail(self, status: int) -> NoReturn:
         at = f"at t = {self.time:g} s"
         if status == kinds.NOT_FINITE:
             self._not_finite(at)
         if status == kinds.NOT_SOLVED:
             ports = [c.target.path for c in self.linked.connections if c.solve]
             raise StateError(f"{at} Newton's method does not solve the algebraic loop through {', '.join(ports)}")
+        if status == kinds.NO_MASS:
+            massive = [m for m in self.linked.models if m.is_boundary and "mass" in m.declared]
+            masses = {m.path: self.value[self.linked.slots[m.path, "mass"][0]] for m in massive}
+            path = next(path for path, mass in masses.items() if not mass > 0.0)
+            raise StateError(f"{at} {path}.mass is {masses[path]:g}; expected a mass above 0")
         if status == kinds.TOO_SMALL:
             raise StateError(f"{at} the tolerances ask for steps below rounding; {self._fastest()}")
         raise StateError(f"{at} the integrator's max_steps are used up between two ticks; {self._fastest()}")
@@ -403,4 +424,4 @@ def _masks(linked: Linked) -> list[int]:
         waiting = [*waiting[1:], *new]
         found |= new
     masks = {sum(1 << k for k, p in enumerate(periods) if p and together % p == 0) for together in found}
-    return sorted(masks | ({(1 << len(periods)) - 1} if periods else set()))
+    return sorted(masks | ({(1 << len(periods)) - 1 | kinds.FIRST_TICK} if periods else set()))

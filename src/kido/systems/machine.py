@@ -16,6 +16,7 @@ from kido.systems.schema import (
     DERIVE,
     DONE,
     FIRST_CROSSING,
+    FIRST_TICK,
     HELD,
     LOG_FULL,
     NOT_FINITE,
@@ -49,6 +50,8 @@ def begin_tick(s):
             s.due |= 1 << r
     if s.due == 0:
         return DONE
+    if s.now == 0:
+        s.due |= FIRST_TICK
     for k in range(s.code.mask.shape[0]):
         if s.code.mask[k] == s.due:
             s.at, s.end = s.code.tick[k, 0], s.code.tick[k, 1]

@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from kido.errors import StateError
 from kido.systems.declarations import Parameter
 from kido.systems.model import PythonModel
+
+
+def _places(slots: list[int]) -> Any:
+    """What indexes an array by slots: a slice, where they lie side by side."""
+    first, count = slots[0], len(slots)
+    return slice(first, first + count) if slots == list(range(first, first + count)) else np.array(slots)
 
 
 class PythonCall:
@@ -31,7 +39,7 @@ class PythonCall:
         declared = self.model.declared
         self._numbers = [(name, at(s[0])) for name, s in self._given.items() if not declared[name].shape]
         self._arrays = [
-            (name, [at(slot) for slot in s], declared[name].shape)
+            (name, _places([at(slot) for slot in s]), declared[name].shape)
             for name, s in self._given.items()
             if declared[name].shape
         ]
@@ -39,6 +47,7 @@ class PythonCall:
             name: d for name, d in declared.items() if d.kind == ("output" if self.method == "outputs" else "state")
         }
         to = self._to
+        self._shaped = {name: _places(slots) for name, slots in to.items() if declared[name].shape}
         self._quick = [] if any(declared[name].shape for name in to) else [(name, to[name][0]) for name in to]
         self._inside: dict[str, Any] = {}
         self._call = getattr(self.model, self.method)
@@ -62,7 +71,7 @@ class PythonCall:
         for name, slot in self._numbers:
             inside[name] = item(slot)
         for name, slots, shape in self._arrays:
-            inside[name] = value[slots].reshape(shape)
+            inside[name] = np.array(value[slots]).reshape(shape)
         own = model.__dict__
         own["inside"] = inside
         try:
@@ -94,7 +103,7 @@ class PythonCall:
             if type(result) is float and result - result == 0.0 and not self._expected[name].shape:
                 value[slots[0]] = result
             else:
-                value[slots] = model.numbers(name, result, where).ravel()
+                value[self._shaped.get(name, slots)] = model.numbers(name, result, where).ravel()
         if written < len(to):
             missing = [name for name in to if name not in found]
             if where == "outputs":

@@ -14,12 +14,14 @@ from kido.jit import Struct, floats, integer, integers, number, reference
 # Programs besides those of ticks: ranges of blocks. Those of crossings follow.
 CONSTANTS, HELD, DERIVE, SIGNALS, CROSSINGS, COMMANDS, STARTS, FIRST_CROSSING = range(8)
 
+FIRST_TICK = 1 << 62  # besides the rates that are due, as bits: before it, what holds its value between ticks had none
+
 # Values of every system.
 TIME = 0
 
 # What `advance` returns; from ASKS_PYTHON on, the number of the call that Python is to do besides.
 DONE, TICKING, UNKNOWN_TICK, LOG_FULL, PAUSED, ASKS_PYTHON = range(6)
-NOT_FINITE, NOT_SOLVED, TOO_SMALL, TOO_MANY = -1, -2, -3, -4
+NOT_FINITE, NOT_SOLVED, TOO_SMALL, TOO_MANY, NO_MASS = -1, -2, -3, -4, -5
 
 # What a callback of a model is asked for.
 OUTPUTS, DERIVATIVES, UPDATE, CROSSING, EVENT, START = range(6)

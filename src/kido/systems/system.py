@@ -164,19 +164,13 @@ class System(Assembly):
         engine = self.engine
         with self.turn.used("run"), deferred_signals():
             try:
-                self._advance(engine, int(engine.system.now) + ahead)
+                stop = int(engine.system.now) + ahead
+                if self._side is None:
+                    engine.run(stop, self._flush)
+                else:
+                    self._advance_world(engine, self._side, stop)
             finally:
                 self._flush()
-
-    def _advance(self, engine: Engine, stop: int) -> None:
-        try:
-            if self._side is None:
-                engine.run(stop, self._flush)
-            else:
-                self._advance_world(engine, self._side, stop)
-        except BaseException:
-            engine.undo_tick()
-            raise
 
     def _advance_world(self, engine: Engine, side: WorldSide, stop: int) -> None:
         """Steps of the world, to those at which Python is wanted."""
@@ -211,11 +205,7 @@ class System(Assembly):
         engine = self.engine
         failure, engine.system.failure = int(engine.system.failure), 0
         engine.check(failure)
-        try:
-            engine.tick(self._flush)
-        except BaseException:
-            engine.undo_tick()
-            raise
+        engine.tick(self._flush)
 
     def _flush(self) -> None:
         """Take what has been written down."""
@@ -413,6 +403,8 @@ class System(Assembly):
     def structure_changed(self) -> None:
         """Models or connections came or went."""
         engine = self._engine
+        if self._side is not None:
+            self._side.expect()
         if engine is None:
             return
         self._flush()
@@ -420,6 +412,11 @@ class System(Assembly):
         s = engine.system
         self._now, self._elapsed, self._ticked = int(s.now), float(s.elapsed), int(s.ticked)
         self._engine = None
+
+    @property
+    def is_made(self) -> bool:
+        """Whether there is a compiled side of the present structure."""
+        return self._engine is not None
 
     @property
     def engine(self) -> Engine:

@@ -1,7 +1,7 @@
 """A system in the steps of a world: what it reads of skeletons, runs, and gives them, without Python.
 
-At the start of a step of h seconds it reads joints and bodies, does what is due, gives forces, which hold for the step,
-and integrates its own states over h with what it read.
+At the start of a step of h seconds it reads joints and bodies, does what is due, gives forces and masses, which hold
+for the step, and integrates its own states over h with what it read.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kido.simulation.commands import COMMANDS
 from kido.systems.machine import begin_tick, go_on_tick, integrate
 from kido.systems.programs import run_program
 from kido.systems.schema import COMMANDS as COMMAND_PROGRAM
-from kido.systems.schema import DONE, HELD, SYSTEM, UNKNOWN_TICK
+from kido.systems.schema import DONE, HELD, NO_MASS, SYSTEM, UNKNOWN_TICK
 from kido.tree.schema import DATA, TREE
 
 
@@ -34,6 +34,10 @@ class LINK(Struct):
     pose_slot = integers("bodies", doc="first of the point's position (3) and the rotation (9)")
     twist_slot = integers("bodies", doc="first of the velocities of the point (3) and of rotation (3)")
     wrench_slot = integers("bodies", 6, doc="values of force and torque")
+    massive = integers("masses", doc="link that carries the body of each mass port")
+    mass_slot = integers("masses")
+    others = floats("masses", 10, doc="mass, its moment and inertia about the link's origin, of all else in the link")
+    each = floats("masses", 10, doc="the same of the port's body, by its mass")
     force = floats("dofs", unit="N, N m", doc="out")
 
 
@@ -100,6 +104,23 @@ def give(s, n):
 
 
 @kernel
+def give_masses(s, n):
+    """Inertias of links from values of mass ports. Returns DONE or NO_MASS."""
+    t = n.tree
+    for k in range(n.massive.shape[0]):
+        i, m = n.massive[k], s.value[n.mass_slot[k]]
+        if not m > 0.0:
+            return NO_MASS
+        total = n.others[k, 0] + m * n.each[k, 0]
+        t.mass[i] = total
+        for a in range(3):
+            t.com[i, a] = (n.others[k, 1 + a] + m * n.each[k, 1 + a]) / total
+        for a in range(6):
+            t.inertia[i, a] = n.others[k, 4 + a] + m * n.each[k, 4 + a]
+    return DONE
+
+
+@kernel
 def read_all(s, n):
     """Values of all ports."""
     for k in range(n.everyone.shape[0]):
@@ -137,6 +158,9 @@ def act_in_world(world, own, commands, c):
             for k in range(n.everyone.shape[0]):
                 other = view(LINK, n.everyone[k])
                 give(s, other)
+                status = give_masses(s, other)
+                s.failure = status if status != DONE else s.failure
+        if s.failure == DONE:
             s.budget = 1 << 60
             s.failure = integrate(s, s.now + n.step)
             s.ticked = 0

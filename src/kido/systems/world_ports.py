@@ -124,6 +124,55 @@ class BodyPort(WorldPort):
         return np.concatenate([X[:, :3].ravel(), X[:, :3] @ self._offset + X[:, 3]])
 
 
+class MassPort(WorldPort):
+    """The mass of a body, as of one whose tanks empty: its centre of mass stays, moments scale with the mass.
+
+    Momentum that leaves with the mass is no part of it: thrust is a force. Worlds' steps take the body with that mass;
+    what Python asks of the skeleton between them, such as `Skeleton.mass`, is of the inertia that was declared.
+
+    Args:
+        body: of a skeleton in the world of the system, with mass. It gets the inertia that it has now by its mass.
+        name: by default that of the body with "_mass".
+
+    Raises:
+        ModelError: no body, or one without mass. A mass that is not above 0 stops a run with a `StateError`.
+    """
+
+    mass = Input("kg")
+
+    def __init__(self, body: BodyNode, name: str | None = None):
+        if not isinstance(body, BodyNode) or not body.mass > 0.0:
+            raise ModelError(f"MassPort: expected a body with mass, got {body!r}")
+        super().__init__(f"{_as_name(body.name)}_mass" if name is None else name)
+        self._body = body
+
+    @property
+    def body(self) -> BodyNode:
+        """The body."""
+        return self._body
+
+    @property
+    def skeleton(self) -> Any:
+        """Whose body it is."""
+        return self._body.skeleton
+
+    def inertias(self) -> tuple[int, np.ndarray, np.ndarray]:
+        """Link that carries the body, what else it carries (10,), and the body by its mass (10,).
+
+        Mass, mass times centre of mass, and xx, xy, xz, yy, yz, zz of the inertia about the link's origin.
+        """
+        tree = self._body.skeleton.current_state.tree
+        link = int(tree.member_link[self._body.index])
+        parts = np.zeros((2, 10))
+        for body in self._body.skeleton.bodies:
+            if tree.member_link[body.index] == link:
+                X = np.vstack([np.asarray(tree.member_pose[body.index]).reshape(3, 4), (0.0, 0.0, 0.0, 1.0)])
+                own = body.inertia.transformed(X)
+                J = own.moment_about_origin[np.triu_indices(3)]
+                parts[int(body is self._body)] += np.array([own.mass, *(own.mass * own.com), *J])
+        return link, parts[0], parts[1] / self._body.mass
+
+
 def _as_name(text: str) -> str:
     name = re.sub(r"\W", "_", text)
     return name if name.isidentifier() else f"_{name}"

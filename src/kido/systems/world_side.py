@@ -16,7 +16,7 @@ from kido.systems import world_machine
 from kido.systems.clock import SECOND, Rate
 from kido.systems.engine import Engine
 from kido.systems.world_machine import LINK
-from kido.systems.world_ports import BodyPort, JointPort, WorldPort
+from kido.systems.world_ports import BodyPort, JointPort, MassPort, WorldPort
 from kido.tree.schema import data_for
 
 if TYPE_CHECKING:
@@ -38,8 +38,10 @@ class SkeletonLink(Controller):
         """Forces that it gives (skeleton's dofs,)."""
         return np.zeros(self.skeleton.num_dofs) if self.struct is None else self.struct.force.copy()
 
-    def compile(self, time: float) -> tuple[Any, Struct]:
-        """The system's part of a world's step."""
+    def compile(self, time: float) -> tuple[Any, Struct] | None:
+        """The system's part of a world's step; none before the system is made, which `prepare` does."""
+        if not self._side.system.is_made:
+            return None
         self._side.make_structs(self._side.system.engine)
         assert self.struct is not None
         return world_machine.act_in_world, self.struct
@@ -57,6 +59,11 @@ class SkeletonLink(Controller):
     def prepare(self, time: float) -> None:
         """What is due, unless `System.run` does it."""
         self._side.catch_up()
+
+    def reset(self) -> None:
+        """The system begins anew with its world."""
+        if self is self._side.links[0]:
+            self._side.system.reset()
 
     def steps_ahead(self, period: int) -> int:
         """Until Python is wanted again."""
@@ -128,6 +135,12 @@ class WorldSide:
         if not found and self.world.skeletons:
             found[self.world.skeletons[0]] = []
         return found
+
+    def expect(self) -> None:
+        """Have the world's next step make the system, unless `System.run` does before."""
+        for skeleton in [] if self.links else list(self.ports())[:1]:
+            self.links.append(SkeletonLink(skeleton, self))
+            self.world.add_controller(self.links[0])
 
     def attach(self, engine: Engine) -> None:
         """Have the world's steps run an engine.
@@ -206,10 +219,11 @@ def _struct(engine: Engine, skeleton: Skeleton, ports: list[WorldPort], step: in
     plant, tree = skeleton.current_state.compiled(), skeleton.current_state.tree
     joints = [p for p in ports if isinstance(p, JointPort)]
     bodies = [p for p in ports if isinstance(p, BodyPort)]
+    masses = [p for p in ports if isinstance(p, MassPort)]
     data = data_for(tree, q=plant.q, u=plant.u)
     made = LINK(
         system=engine.system, tree=tree, data=data, step=step, links=0, joints=len(joints), bodies=len(bodies),
-        dofs=skeleton.num_dofs,
+        masses=len(masses), dofs=skeleton.num_dofs,
     )  # fmt: skip
     slots = engine.linked.slots
     for k, p in enumerate(joints):
@@ -220,4 +234,7 @@ def _struct(engine: Engine, skeleton: Skeleton, ports: list[WorldPort], step: in
         made.body[k], made.place[k] = tree.member_link[p.body.index], p.place()
         made.pose_slot[k], made.twist_slot[k] = slots[p.path, "position"][0], slots[p.path, "velocity"][0]
         made.wrench_slot[k] = [*slots[p.path, "force"], *slots[p.path, "torque"]]
+    for k, p in enumerate(masses):
+        made.mass_slot[k] = slots[p.path, "mass"][0]
+        made.massive[k], made.others[k], made.each[k] = p.inertias()
     return made

@@ -1,0 +1,28 @@
+"""Optimal control: motions of least cost under dynamics, limits and constraints, certified.
+
+problem = ControlProblem(SkeletonDynamics(arm, 0.01), start, 100, QuadraticCost(R=1e-3), PointCost(arm, "hand", goal))
+solution = ShootingSolver().solve(problem)
+states, controls = problem.split(solution.x)
+"""
+
+from kido.optimal_control.cost import Cost, PointCost, Quadratic, QuadraticCost, ResidualCost
+from kido.optimal_control.dynamics import Dynamics, FunctionDynamics, LinearDynamics
+from kido.optimal_control.problem import ControlProblem
+from kido.optimal_control.skeleton_dynamics import ContactPhase, SkeletonDynamics
+from kido.optimal_control.solver import DdpSolver, ShootingSolver
+
+__all__ = [
+    "ContactPhase",
+    "ControlProblem",
+    "Cost",
+    "DdpSolver",
+    "Dynamics",
+    "FunctionDynamics",
+    "LinearDynamics",
+    "PointCost",
+    "Quadratic",
+    "QuadraticCost",
+    "ResidualCost",
+    "ShootingSolver",
+    "SkeletonDynamics",
+]

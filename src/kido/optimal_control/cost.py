@@ -1,0 +1,213 @@
+"""What a motion costs: terms of many nodes at once, with gradients and Gauss-Newton matrices."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kido.attributes import FixedAttributes
+from kido.batch import Batch
+from kido.errors import ModelError, StateError
+from kido.math.transform import as_positive, as_vector
+from kido.optimal_control.dynamics import Array, differences_of_nodes
+from kido.skeleton import BodyNode, Skeleton
+
+
+class Quadratic(NamedTuple):
+    """Derivatives of costs at nodes: x (nodes, n), u (nodes, m), xx, ux (nodes, m, n), uu. A zero may be given as 0."""
+
+    x: Array | float
+    u: Array | float
+    xx: Array | float
+    ux: Array | float
+    uu: Array | float
+
+
+class Cost(FixedAttributes, ABC):
+    """A cost of states and controls of nodes. Subclass it, and write `value` and `quadratic`, for your own.
+
+    At the last node there are no controls: they are None there, and derivatives by them are not read.
+    """
+
+    @abstractmethod
+    def value(self, states: Array, controls: Array | None) -> Array:
+        """Cost (nodes,) of each node."""
+
+    @abstractmethod
+    def quadratic(self, states: Array, controls: Array | None) -> Quadratic:
+        """Gradient and positive semidefinite second derivatives, or what stands for these."""
+
+
+class QuadraticCost(Cost):
+    """(x - x0)^T Q (x - x0) / 2 + (u - u0)^T R (u - u0) / 2 + q x + r u, at each node.
+
+    Args:
+        Q: (n, n), its diagonal (n,), or 0.
+        R: (m, m), its diagonal (m,), or 0.
+        target: x0 (n,), or (nodes, n) where it moves.
+        target_control: u0 (m,), or (nodes, m).
+        q: (n,).
+        r: (m,).
+
+    Raises:
+        ModelError: matrices that are not symmetric and positive semidefinite, or not finite.
+    """
+
+    def __init__(
+        self,
+        Q: ArrayLike = 0.0,
+        R: ArrayLike = 0.0,
+        target: ArrayLike = 0.0,
+        target_control: ArrayLike = 0.0,
+        q: ArrayLike = 0.0,
+        r: ArrayLike = 0.0,
+    ):
+        self._Q, self._R = _weights(Q, "Q"), _weights(R, "R")
+        self._x0, self._u0, self._q, self._r = (
+            _finite(v, what) for v, what in ((target, "target"), (target_control, "target_control"), (q, "q"), (r, "r"))
+        )
+
+    def value(self, states: Array, controls: Array | None) -> Array:
+        """Cost (nodes,)."""
+        x = states - self._x0
+        total = 0.5 * np.sum(_times(self._Q, x) * x, axis=1) + np.sum(self._q * states, axis=1)
+        if controls is not None:
+            u = controls - self._u0
+            total = total + 0.5 * np.sum(_times(self._R, u) * u, axis=1) + np.sum(self._r * controls, axis=1)
+        return total
+
+    def quadratic(self, states: Array, controls: Array | None) -> Quadratic:
+        """Its exact derivatives."""
+        x = _times(self._Q, states - self._x0) + self._q
+        u = 0.0 if controls is None else _times(self._R, controls - self._u0) + self._r
+        return Quadratic(
+            x,
+            u,
+            _square(self._Q, states.shape[1]),
+            0.0,
+            0.0 if controls is None else _square(self._R, controls.shape[1]),
+        )
+
+
+class ResidualCost(Cost):
+    """|r(x, u)|^2 / 2 at each node, its second derivatives by Gauss and Newton: J^T J.
+
+    Args:
+        residuals: states (nodes, n), controls (nodes, m) -> (nodes, rows); at the last node controls are None.
+        jacobians: the same -> (nodes, rows, n), (nodes, rows, m), the second may be 0; None: by central differences.
+
+    Raises:
+        ModelError: no functions.
+    """
+
+    def __init__(
+        self,
+        residuals: Callable[[Array, Array | None], ArrayLike],
+        jacobians: Callable[[Array, Array | None], tuple[Array, Array | float]] | None = None,
+    ):
+        if not callable(residuals) or not (jacobians is None or callable(jacobians)):
+            raise ModelError(f"residual cost: expected functions of states and controls, got {residuals!r}")
+        self._residuals, self._jacobians = residuals, jacobians
+
+    def residuals(self, states: Array, controls: Array | None) -> Array:
+        """r (nodes, rows)."""
+        found = np.asarray(self._residuals(states, controls), dtype=float)
+        if found.ndim != 2 or len(found) != len(states):
+            raise StateError(f"residual cost: expected residuals ({len(states)}, rows), got an array of {found.shape}")
+        return found
+
+    def jacobians(self, states: Array, controls: Array | None) -> tuple[Array, Array | float]:
+        """dr/dx (nodes, rows, n) and dr/du (nodes, rows, m)."""
+        if self._jacobians is not None:
+            return self._jacobians(states, controls)
+        n = states.shape[1]
+        if controls is None:
+            return differences_of_nodes(lambda x: self.residuals(x, None), states), 0.0
+        z = np.concatenate([states, controls], axis=1)
+        D = differences_of_nodes(lambda z: self.residuals(z[:, :n], z[:, n:]), z)
+        return D[:, :, :n], D[:, :, n:]
+
+    def value(self, states: Array, controls: Array | None) -> Array:
+        """Cost (nodes,)."""
+        r = self.residuals(states, controls)
+        return 0.5 * np.einsum("ki,ki->k", r, r)
+
+    def quadratic(self, states: Array, controls: Array | None) -> Quadratic:
+        """J^T r and J^T J."""
+        r = self.residuals(states, controls)
+        Jx, Ju = self.jacobians(states, controls)
+        xt = np.swapaxes(Jx, 1, 2)
+        x, xx = (xt @ r[:, :, None])[:, :, 0], xt @ Jx
+        if not isinstance(Ju, np.ndarray):
+            return Quadratic(x, 0.0, xx, 0.0, 0.0)
+        ut = np.swapaxes(Ju, 1, 2)
+        return Quadratic(x, (ut @ r[:, :, None])[:, :, 0], xx, ut @ Jx, ut @ Ju)
+
+
+class PointCost(ResidualCost):
+    """weight |p(q) - target|^2 / 2 of a point on a body, for states [q, u] of a skeleton.
+
+    Args:
+        skeleton: whose states they are.
+        body: the body, its name or its index.
+        target: (3,), or (nodes, 3) where it moves, in the world [m].
+        weight: [1/m^2].
+        offset: the point in the body's axes [m].
+    """
+
+    def __init__(
+        self,
+        skeleton: Skeleton,
+        body: BodyNode | str | int,
+        target: ArrayLike,
+        weight: float = 1.0,
+        offset: ArrayLike = (0.0, 0.0, 0.0),
+    ):
+        batch, point = Batch(skeleton), as_vector(offset, "offset")
+        index = skeleton.body(body).index if isinstance(body, str | int) else body.index
+        root, n = np.sqrt(as_positive(weight, "weight")), skeleton.num_dofs
+        goal = _finite(target, "target")
+
+        def residuals(states: Array, controls: Array | None) -> Array:
+            X = batch.forward_kinematics(np.ascontiguousarray(states[:, :n]))[:, index]
+            return root * (X[:, :3, :3] @ point + X[:, :3, 3] - goal)
+
+        def jacobians(states: Array, controls: Array | None) -> tuple[Array, float]:
+            J = np.zeros((len(states), 3, 2 * n))
+            J[:, :, :n] = root * batch.jacobian(np.ascontiguousarray(states[:, :n]), index, point)[:, 3:]
+            return J, 0.0
+
+        super().__init__(residuals, jacobians)
+
+
+def _finite(value: ArrayLike, what: str) -> Array:
+    array = np.asarray(value, dtype=float)
+    if not np.isfinite(array).all():
+        raise ModelError(f"cost: {what}: expected finite numbers, got {value!r}")
+    return array
+
+
+def _weights(value: ArrayLike, what: str) -> Array:
+    array = _finite(value, what)
+    if array.ndim == 2 and array.shape[0] == array.shape[1]:
+        lowest = float(np.linalg.eigvalsh(array)[0])
+        good = np.allclose(array, array.T) and lowest >= -1e-9 * float(np.abs(array).max(initial=0.0))
+    else:
+        good = array.ndim < 2 and bool((array >= 0.0).all())
+    if not good:
+        raise ModelError(
+            f"cost: {what}: expected a symmetric positive semidefinite matrix or its diagonal, got {value!r}"
+        )
+    return array
+
+
+def _times(weights: Array, rows: Array) -> Array:
+    return rows @ weights if weights.ndim == 2 else weights * rows
+
+
+def _square(weights: Array, n: int) -> Array:
+    return weights if weights.ndim == 2 else np.diag(np.broadcast_to(weights, n))
