@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ import kido
 from kido import demos
 from kido.demos.demo import Demo
 from kido.errors import FileFormatError, ModelError, NameLookupError, StateError
+from programs import Program
 
 G = 9.81
 
@@ -31,6 +34,7 @@ def test_every_demo_has_a_name_a_program_and_a_description():
     assert {
         *("atlas_puppet", "balance", "biped_stand", "box_stacking", "boxes", "chain", "collisions", "dominoes", "hand"),
         *("human_puppet", "hybrid", "ik", "joint_constraints", "motion_analysis", "multi_pendulum", "rover"),
+        "rover_on_soil",
     } <= set(demos.names())
     for name in demos.names():
         first = demos.description(name).partition("\n")[0]
@@ -625,7 +629,8 @@ def test_motions_of_ones_own_are_analysed():
 
 
 def test_the_rover_reaches_way_points_by_dead_reckoning():
-    from kido.demos.rover import GOALS, REACHED
+    from kido.demos.driving import REACHED
+    from kido.demos.rover import GOALS
 
     demo = demos.load("rover")
     rover = demo.model.skeleton("rover")
@@ -689,6 +694,89 @@ def test_the_rover_obeys_keys_and_begins_anew_after_a_reset():
     fresh = demos.load("rover")
     assert turn(fresh).positions == pytest.approx(rover.positions, abs=1e-9)
     assert number(fresh, "what it believes") == pytest.approx(number(demo, "what it believes"), abs=1e-9)
+
+
+def test_the_rover_on_sand_slips_and_pays_as_wheel_soil_theory_says():
+    """Over level sand each wheel slips until it pulls nothing; waves of 3.4 degrees come on top, up and down."""
+    from scipy.optimize import brentq
+
+    from kido.demos.rover_on_soil import SAND, WHEELS, vehicle
+    from kido.devices import SoilWheel
+    from kido.models.vehicles import RADIUS, WIDTH
+    from kido.systems import Model, Output, Parameter, System
+
+    class Given(Model):
+        z, s = Parameter(0.002), Parameter(0.1)
+        sinkage, speed, spin = Output("m"), Output("m/s"), Output("rad/s")
+
+        def outputs(self):
+            return {"sinkage": self.z, "speed": 0.2 * (1.0 - self.s), "spin": 0.2 / RADIUS}
+
+    bench = System()
+    given, wheel = bench.add(Given()), bench.add(SoilWheel(radius=RADIUS, width=WIDTH, **SAND))
+    for name in ("sinkage", "speed", "spin"):
+        bench.connect(given.port(name), wheel.port(name))
+
+    def at(slip):
+        def load(z):
+            given.set_parameters(z=z, s=slip)
+            return wheel.load.value - 40.0 * 9.81 / 6.0
+
+        brentq(load, 1e-4, 0.05, xtol=1e-12)
+        return wheel.drawbar_pull.value
+
+    slip = brentq(at, 0.02, 0.5)
+    work = 6.0 * wheel.torque.value / (RADIUS * (1.0 - slip))  # for each metre [N]
+    assert 0.1 < slip < 0.2
+    system, _, drives, wheels = vehicle()
+    world = system.world
+    rover, chassis = world.skeleton("rover"), world.skeleton("rover").body("chassis")
+    world.step(2000)
+    seen, way, spent = [], 0.0, 0.0
+    place, energy = chassis.world_transform[:3, 3].copy(), sum(d["meter.energy"].value for d in drives)
+    start = place[2]
+    for _ in range(200):
+        world.step(100)
+        now = chassis.world_transform[:3, 3].copy()
+        way, place = way + np.linalg.norm(now - place), now
+        axles = [rover.dof(f"drive_{n}").velocity for n in WHEELS]
+        spent += 0.2 * sum(w["soil.torque"].value * axle for w, axle in zip(wheels, axles))
+        seen.append([w["contact.slip"].value for w in wheels])
+    assert way > 8.0
+    climbed = rover.mass * 9.81 * (place[2] - start)
+    assert np.mean(seen) == pytest.approx(slip, abs=0.06) and np.ptp(np.mean(seen, axis=1)) > 0.02
+    assert (spent - climbed) / way == pytest.approx(work, rel=0.25)
+    used = sum(d["meter.energy"].value for d in drives) - energy
+    assert spent / 0.8 < used < 2.0 * spent  # the gears' efficiency, and losses of the motors
+    assert {wheel.name for wheel in wheels} == {f"soil_{n}" for n in WHEELS}
+
+
+def test_the_rover_on_sand_goes_on_to_the_bit_after_it_was_killed(tmp_path):
+    """A process that is killed in the middle of a drive leaves a checkpoint; another one goes on from there."""
+    from kido.demos.rover_on_soil import vehicle
+
+    run = (
+        "import sys, time\nfrom pathlib import Path\nfrom kido.demos.rover_on_soil import vehicle\n"
+        "from kido.systems import Checkpoint\nsystem, *_ = vehicle()\nfolder = Path(sys.argv[1])\n"
+    )
+    first = run + (
+        "system.run(1.0)\nsystem.checkpoint().save(folder / 'part')\n(folder / 'part').rename(folder / 'saved')\n"
+        "while True:\n    system.run(0.1)\n"
+    )
+    second = run + (
+        "system.restore(Checkpoint.load(folder / 'saved'))\nsystem.run(1.0)\n"
+        "print([x.hex() for x in system.world.skeleton('rover').positions.tolist()])\n"
+    )
+    with Program([sys.executable, "-c", first, str(tmp_path)], tmp_path) as program:
+        program.wait_until((tmp_path / "saved").exists, "the checkpoint is written")
+        program.process.kill()
+        program.process.wait()
+    done = subprocess.run([sys.executable, "-c", second, str(tmp_path)], capture_output=True, text=True, check=True)
+    system, *_ = vehicle()
+    system.run(2.0)
+    whole = system.world.skeleton("rover").positions
+    assert done.stdout.strip() == str([x.hex() for x in whole.tolist()])
+    assert whole[3] > 0.2
 
 
 # Lander -------------------------------------------------------------------------------------------------------------

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -61,23 +64,59 @@ def test_the_graph_has_each_model_and_connection_once() -> None:
     assert text.count("subgraph") == 1 and text.count("{") == text.count("}")
 
 
+def test_a_picture_needs_no_other_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each model is a box with its connected ports, each connection a curve; boxes of a frame lie in it, and apart."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    system = rover()
+    system.add(Gain("alone", k=1.0))
+    system.draw(tmp_path / "graph.svg")
+    root = ElementTree.parse(tmp_path / "graph.svg").getroot()
+    space = {"s": "http://www.w3.org/2000/svg"}
+
+    def rectangle(element: Any) -> tuple[float, ...]:
+        x, y, w, h = (float(element.attrib[key]) for key in ("x", "y", "width", "height"))
+        return x, y, x + w, y + h
+
+    groups = {g.find("s:title", space).text: g for g in root.findall("s:g", space)}
+    boxes = {path: rectangle(g.find("s:rect", space)) for path, g in groups.items()}
+    assert sorted(boxes) == ["alone", "meter", "wheel.control", "wheel.motor"]
+    assert [t.text for t in groups["wheel.control"].findall("s:text", space)] == ["control", "Difference 100 Hz"]
+    for one, two in itertools.combinations(boxes.values(), 2):
+        assert one[2] <= two[0] or two[2] <= one[0] or one[3] <= two[1] or two[3] <= one[1]
+    (frame,) = (rectangle(r) for r in root.findall("s:rect", space) if "stroke-dasharray" in r.attrib)
+    for path, (x, y, right, low) in boxes.items():
+        inside = frame[0] <= x and right <= frame[2] and frame[1] <= y and low <= frame[3]
+        assert inside == path.startswith("wheel.")
+    curves = {p.find("s:title", space).text: p for p in root.findall("s:path", space)}
+    assert set(curves) == {
+        "wheel.motor.speed to meter.u [rad/s], delay 10 Hz",
+        "wheel.motor.speed to wheel.control.b [rad/s]",
+        "wheel.control.y to wheel.motor.voltage [V]",
+    }
+    ends = [float(x) for x in re.findall(r"-?[\d.]+", curves["wheel.control.y to wheel.motor.voltage [V]"].attrib["d"])]
+    assert (ends[0], ends[-2]) == (boxes["wheel.control"][2], boxes["wheel.motor"][0])
+    assert "stroke-dasharray" in next(p for words, p in curves.items() if "delay" in words).attrib
+    # What is needed at once stands to the left of what needs it: the loop is cut before the motor's states.
+    assert boxes["wheel.motor"][2] < boxes["wheel.control"][0] and boxes["wheel.control"][2] < boxes["meter"][0]
+
+
 def test_graphs_are_drawn_by_graphviz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the program on the PATH: here one that gives back how it was called and what it was told."""
     system = rover()
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(kido.ModelError, match="install graphviz"):
-        system.draw(tmp_path / "graph.svg")
+        system.draw(tmp_path / "graph.pdf")
     program = tmp_path / "dot"
     program.write_text(f"#!{sys.executable}\nimport sys\nprint(sys.argv[1])\nprint(sys.stdin.read())\n")
     program.chmod(0o755)
-    system.draw(tmp_path / "graph.svg")
-    assert (tmp_path / "graph.svg").read_text() == f"-Tsvg\n{system.graph()}\n"
+    system.draw(tmp_path / "graph.pdf")
+    assert (tmp_path / "graph.pdf").read_text() == f"-Tpdf\n{system.graph()}\n"
     with pytest.raises(kido.ModelError, match=r"\.svg, \.pdf, \.png"):
         system.draw(tmp_path / "graph.txt")
     program.write_text(f"#!{sys.executable}\nimport sys\nsys.exit('no such thing')\n")
     with pytest.raises(kido.ModelError, match="no such thing"):
-        system.draw(tmp_path / "other.svg")
-    assert not (tmp_path / "other.svg").exists()
+        system.draw(tmp_path / "other.png")
+    assert not (tmp_path / "other.png").exists()
 
 
 def test_costs_name_what_runs_and_change_nothing() -> None:

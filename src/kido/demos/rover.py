@@ -10,34 +10,13 @@ import numpy as np
 
 import kido
 from kido.demos.demo import Demo
-from kido.devices import IMU, DeadReckoning, PurePursuit, WheelDrive
+from kido.demos.driving import SHARPEST, WHEELS, guided
 from kido.environment import add_crater, rough_heights
 from kido.models.mechanisms import at
 from kido.models.vehicles import RADIUS
-from kido.systems import BodyPort, Input, Model, Output, Parameter, State, System
+from kido.systems import System
 
 GOALS = ((4.0, 0.5), (7.5, 3.5), (6.0, 7.5), (1.0, 7.0), (-3.0, 3.0), (0.0, 0.0))  # [m]
-REACHED, SHARPEST = 0.5, 0.8  # [m], [1/m]
-WHEELS = [f"{place}_{side}" for place in ("front", "middle", "rear") for side in ("left", "right")]
-
-
-class Helm(Model):
-    """Which way point is next, and whose curvature the wheels follow."""
-
-    rate = 10
-    cruise, curve, by_hand = Parameter(0.3, "m/s"), Parameter(0.0, "1/m"), Parameter(0.0)
-    goals = Parameter(GOALS, "m")
-    asked, distance = Input("1/m"), Input("m")
-    speed, curvature, goal = Output("m/s"), Output("1/m"), Output("m", 2)
-    number = State("1")
-
-    def outputs(self):
-        chosen = np.array([abs(self.number % len(GOALS) - k) < 0.5 for k in range(len(GOALS))])
-        curvature = np.where(self.by_hand > 0.0, self.curve, self.asked)
-        return {"speed": self.cruise, "curvature": curvature, "goal": chosen @ self.goals}
-
-    def update(self):
-        return {"number": self.number + (self.distance > 0.0) * (self.distance < REACHED)}  # it is 0 before all ticks
 
 
 def ground():
@@ -62,24 +41,7 @@ def make():
     floor, chassis = ground(), rover.body("chassis")
     world.add_skeleton(floor.skeleton)
     system = System(world=world)
-    body = system.add(BodyPort(chassis, name="body"))
-    imu = system.add(IMU(rate=100, gyro_noise=1e-4, gyro_bias=(0.0, 0.0, 2e-4), accelerometer_noise=1e-3))
-    reckoning = system.add(DeadReckoning("reckoning", radius=RADIUS, position=chassis.world_transform[:3, 3]))
-    pursuit, helm = system.add(PurePursuit(sharpest=SHARPEST)), system.add(Helm())
-    drives = []
-    for name in WHEELS:
-        axle, post = rover.joint(f"drive_{name}"), None if "middle" in name else rover.joint(f"steer_{name}")
-        drives.append(system.add(WheelDrive(name, axle, post, made.place(f"wheel_{name}"), RADIUS)))
-    for source, target in (
-        *((body.port(name), imu.port(name)) for name in ("rotation", "velocity", "angular_velocity")),
-        (imu.angular_rate, reckoning.angular_rate), (imu.specific_force, reckoning.specific_force),
-        (reckoning.position, pursuit.position), (reckoning.rotation, pursuit.rotation), (helm.goal, pursuit.goal),
-        (pursuit.curvature, helm.asked), (pursuit.distance, helm.distance),
-        *((helm.speed, drive["aim.speed"]) for drive in drives),
-        *((helm.curvature, drive["aim.curvature"]) for drive in drives),
-        ("middle_left.encoder.velocity", reckoning.left), ("middle_right.encoder.velocity", reckoning.right),
-    ):  # fmt: skip
-        system.connect(source, target)
+    helm, pursuit, reckoning, drives = guided(system, made, GOALS)
     system.run(0.0)  # from now on steps of the world run it
     demo = Demo(world, duration=40.0, camera=((-3.0, -4.5, 2.6), (1.2, 0.6, 0.2)))
     paths, speed, last = ([], []), 0.3, 0.0

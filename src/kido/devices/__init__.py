@@ -31,6 +31,7 @@ from kido.devices.steering import Ackermann, DeadReckoning, EnergyMeter, PurePur
 from kido.devices.tanks import Slosh, SloshTank, slosh
 from kido.devices.tracks import BeltTrack
 from kido.devices.vision import ImageSensor, Lidar
+from kido.devices.wheels import WheelContact, WheelOnSoil
 
 __all__ = [
     "GPS",
@@ -83,8 +84,10 @@ __all__ = [
     "Thruster",
     "ThrusterCluster",
     "TorqueSensor",
+    "WheelContact",
     "WheelDrive",
     "WheelMotor",
+    "WheelOnSoil",
     "WheelSet",
     "Winch",
     "Winding",

@@ -16,6 +16,7 @@ from kido.systems import programs
 from kido.systems import schema as kinds
 from kido.systems.assembly import Assembly
 from kido.systems.declarations import Input, Output, Parameter, State
+from kido.systems.drawing import as_svg
 from kido.systems.model import Model
 
 if TYPE_CHECKING:
@@ -88,18 +89,21 @@ def as_dot(system: System) -> str:
     return "\n".join([*lines, "}", ""])
 
 
-def draw(dot: str, path: str | os.PathLike[str]) -> None:
-    """Draw a graph by Graphviz."""
+def draw(system: System, path: str | os.PathLike[str]) -> None:
+    """Draw a system, as SVG or by Graphviz."""
     kind = Path(path).suffix.lower().removeprefix(".")
     if kind not in _PICTURES:
         raise ModelError(f"draw: expected a file that ends in {', '.join(f'.{k}' for k in _PICTURES)}, got {path!r}")
+    if kind == "svg":
+        Path(path).write_text(as_svg(system), encoding="utf-8")
+        return
     program = shutil.which("dot")
     if program is None:
         raise ModelError(
             "draw: Graphviz's program dot is not on the PATH; install it (apt install graphviz, brew install graphviz) "
-            "or give System.graph() to what draws DOT"
+            "or draw an .svg"
         )
-    done = subprocess.run([program, f"-T{kind}"], input=dot.encode(), capture_output=True)
+    done = subprocess.run([program, f"-T{kind}"], input=as_dot(system).encode(), capture_output=True)
     if done.returncode != 0:
         raise ModelError(f"draw: dot failed: {done.stderr.decode(errors='replace'):.300}")
     Path(path).write_bytes(done.stdout)

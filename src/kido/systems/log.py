@@ -218,7 +218,7 @@ def read_log(path: str | os.PathLike[str]) -> LogData:
         raise FileFormatError(path, None, f"no log of KIDO: {error!s:.300}") from error
 
 
-def as_ports(system: System, given: Any) -> list[Port]:
+def as_ports(system: System, given: Any, what: str = "log") -> list[Port]:
     """Ports from ports and paths; a model or an assembly stands for all of its own.
 
     Raises:
@@ -237,10 +237,10 @@ def as_ports(system: System, given: Any) -> list[Port]:
         elif isinstance(thing, Port):
             found.append(thing)
         else:
-            raise ModelError(f"log: expected ports, models or paths, got {item!r:.100}")
+            raise ModelError(f"{what}: expected ports, models or paths, got {item!r:.100}")
     for port in found:
         if port.model.parent is None or port.model.parent.root_system() is not system:
-            raise ModelError(f"log: {port.path} is of no model in the system")
+            raise ModelError(f"{what}: {port.path} is of no model in the system")
     if not found or len(set(found)) < len(found):
-        raise ModelError(f"log: expected at least one port, and each once, got {given!r:.100}")
+        raise ModelError(f"{what}: expected at least one port, and each once, got {given!r:.100}")
     return found

@@ -283,15 +283,16 @@ class System(Assembly):
         return as_dot(self)
 
     def draw(self, path: str | PathLike[str]) -> None:
-        """Draw `graph` by Graphviz, whose program `dot` must be there.
+        """Draw it: models with their rates, signals from left to right, assemblies as frames.
 
         Args:
-            path: file that is written; its ending says how: .svg, .pdf or .png.
+            path: file that is written; its ending says how: .svg; .pdf or .png by Graphviz, whose program `dot` must be
+                there.
 
         Raises:
             ModelError: another ending, or there is no such program.
         """
-        draw(self.graph(), path)
+        draw(self, path)
 
     @in_turn
     def costs(self) -> tuple[Cost, ...]:

@@ -9,6 +9,7 @@ from kido.viewer.dragging import Drag
 from kido.viewer.drawing import Drawable
 from kido.viewer.export import EmbeddedPage, embed_html, export_film, export_html
 from kido.viewer.player import Player
+from kido.viewer.plots import Plot
 from kido.viewer.server import ViewerError
 from kido.viewer.targets import Target, Targets
 from kido.viewer.trajectory import Trajectory, TrajectorySampler
@@ -22,6 +23,7 @@ __all__ = [
     "Drawable",
     "EmbeddedPage",
     "Player",
+    "Plot",
     "Target",
     "Targets",
     "Text",

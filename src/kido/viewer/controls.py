@@ -1,4 +1,4 @@
-"""What programs add to a viewer for people to use: callbacks, keys, buttons, sliders, targets."""
+"""What programs add to a viewer for people to use: callbacks, keys, buttons, sliders, plots, targets."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ import numpy as np
 from kido.attributes import named_arguments
 from kido.errors import NameLookupError, StateError
 from kido.viewer.drawing import Drawing
+from kido.viewer.plots import Plot
 from kido.viewer.server import ViewerError
 from kido.viewer.targets import Targets
 
 if TYPE_CHECKING:
     from kido.ik import HierarchicalIK
+    from kido.systems import System
 
 
 class Controls(Drawing):
-    """The ``add_...`` methods of :class:`kido.viewer.Viewer` for callbacks, keys, buttons and targets."""
+    """The ``add_...`` methods of :class:`kido.viewer.Viewer` for callbacks, keys, buttons, plots and targets."""
 
     check_world: Callable[[str], Any]
     _frame_callbacks: list[Callable[[Any], Any]]
@@ -109,6 +111,29 @@ class Controls(Drawing):
         box = self.server.gui.add_checkbox(label, initial_value=bool(value))
         box.on_update(lambda _: self.post(lambda v=bool(box.value): f(v)))
         return box
+
+    @named_arguments
+    def add_plot(
+        self, system: System, ports: Any, *, seconds: float = 10.0, title: str | None = None, height: int = 180
+    ) -> Plot:
+        """A plot of signals of a system over the last seconds, on the panel; they are read before each frame.
+
+        Args:
+            system: that they are of.
+            ports: a port or its path, such as "rover.wheel_fl.motor.current", or a list of them; a model or an
+                assembly, or its path, stands for all its own. Of an array each number is a line.
+            seconds: of simulated time.
+            title: above it; by default none.
+            height: of the plot [px].
+
+        Returns:
+            The plot, with `.remove()`.
+
+        Raises:
+            StateError: no system.
+            NameLookupError, ModelError: it has no such port, one is named twice, or a time or a height is not positive.
+        """
+        return Plot(self, system, ports, seconds, title, height)
 
     @named_arguments
     def add_targets(self, ik: HierarchicalIK) -> Targets:
