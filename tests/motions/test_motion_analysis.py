@@ -275,11 +275,21 @@ def test_smoothing_a_recording(standing):
     assert smooth.cutoff == 20.0
 
 
-def test_what_is_not_recorded_is_left_unexplained(tmp_path):
+def test_pushes_are_explained_and_what_is_not_recorded_is_left(tmp_path):
+    """Pushes are external forces of a recording; the same force given as that of a joint coordinate is not."""
     world = kido.World()
     world.add_skeleton(box())
     world.push(world.skeleton("box").body(0), (0, 7, 0), 0.05)
-    found = analyze(recorded(world, tmp_path / "a.h5", 0.05))
+    found = analyze(recorded(world, tmp_path / "pushed.h5", 0.05))
+    assert_allclose(found.residual[:, 3:], 0.0, atol=1e-8)
+
+    world = kido.World()
+    forced = world.add_skeleton(box())
+
+    def act():
+        forced.forces = [0, 0, 0, 0, 7, 0]
+
+    found = analyze(recorded(world, tmp_path / "forced.h5", 0.05, act))
     assert_allclose(found.residual[:, 3:], np.tile([0, 7, 0], (50, 1)), atol=1e-8)
 
 

@@ -35,9 +35,9 @@ from kido.solvers.laws import (
     LAW_PENALTY,
     V,
     adapt,
-    held_penalty,
     keep_iterate,
     take_back,
+    tree_penalty,
 )
 from kido.solvers.problem import BOUNDED
 
@@ -65,7 +65,7 @@ def is_left(c, merit):
 def first_penalty(merit, done, vain, penalty):
     """Penalty of the next iteration: a firm one where there is nothing left but digits, and after a warm start."""
     cold = both(merit - 1.0, either(done, merit - WARM))
-    return where_positive(cold, held_penalty(merit, vain, penalty), FIRM_PENALTY)
+    return where_positive(cold, tree_penalty(merit, vain, penalty), FIRM_PENALTY)
 
 
 @kernel

@@ -53,9 +53,9 @@ from kido.solvers.laws import (
     contact_law,
     follow_bounded,
     follow_contact,
-    held_penalty,
     keep_iterate,
     take_back,
+    tree_penalty,
 )
 from kido.solvers.problem import BOUNDED, PROBLEM
 from kido.solvers.rows import INDEX, free_velocity, is_deferred, load_impulse, project_block, set_impulse
@@ -327,7 +327,7 @@ def tree_newton_island(address, island, cap, unused):
                             break
                         more -= 1
                     firm = merit <= 1.0 or (done == 0 and merit <= WARM)
-                    held = FIRM_PENALTY if firm else held_penalty(merit, vain, penalty)
+                    held = FIRM_PENALTY if firm else tree_penalty(merit, vain, penalty)
                     if columns > 0:
                         release_touched(y, x, slot)
                         hold_blocks(c, src, y, island, held)

@@ -168,9 +168,9 @@ def analyze(
 
     Of a `Motion`, velocities and accelerations are those of its smoothing splines (`Motion.derivatives`). Of a
     `Recording`, frames are the middles of the recorded steps, velocities the means over them and accelerations the
-    differences, which is what forces of worlds act on; contacts and external forces are the recorded ones, but for
-    `World.push`, which no frame has. Of steps that `every` left out, the forces of the last stand for all. A skeleton
-    that was not simulated (`Motion.record`) is taken as a `Motion`.
+    differences, which is what forces of worlds act on; contacts, external forces and pushes are the recorded ones. Of
+    steps that `every` left out, the forces of the last stand for all. A skeleton that was not simulated
+    (`Motion.record`) is taken as a `Motion`.
 
     Joint forces are tau = M udot + C(q, u) u + g(q) - sum J^T W over known wrenches W: what motors, springs, dampers,
     friction and limits do together; closed loops count as cut. Up is against gravity. What the outside does follows

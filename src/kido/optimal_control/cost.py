@@ -14,6 +14,7 @@ from kido.batch import Batch
 from kido.errors import ModelError, StateError
 from kido.math.transform import as_positive, as_vector
 from kido.optimal_control.dynamics import Array, differences_of_nodes
+from kido.reprs import brief
 from kido.skeleton import BodyNode, Skeleton
 
 
@@ -25,6 +26,8 @@ class Quadratic(NamedTuple):
     xx: Array | float
     ux: Array | float
     uu: Array | float
+
+    __repr__ = brief
 
 
 class Cost(FixedAttributes, ABC):

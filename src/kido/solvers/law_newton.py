@@ -174,7 +174,7 @@ def solve_laws(c, island, cap):
     while done < cap and vain < PATIENCE and merit > 1.0 and math.isfinite(merit):
         while done < cap and vain < PATIENCE and merit > GOOD_MERIT and math.isfinite(merit):
             last = merit
-            merit = iterate_laws(c, island, held_penalty(merit, vain, penalty))
+            merit = iterate_laws(c, island, held_penalty(vain, penalty))
             done += 1
             best, vain, penalty = adapt(merit, last, best, vain, penalty)
         if merit <= GOOD_MERIT and fine and not is_fine(c, island):

@@ -36,7 +36,7 @@ TINY = 1e-300  # adds nothing to a number that is not zero
 # At a merit of this share of the one before, up to its inverse, impulses creep: the penalty is raised. Not above the
 # merit beside it, where it is cases that change back and forth, and more so with greater penalties.
 CREEPING, CREEPING_MERIT = 0.3, 1e3
-FAR_MERIT, FAR_PENALTY = 1e5, 30.0  # from this merit on, cases are not known: most penalty there
+FAR_MERIT, FAR_PENALTY = 1e5, 30.0  # from this merit on, cases of trees are not known: this at most
 STEEPEST = 1.0 - 1e-9  # share of the cone's edge from which on a sliding contact turns like a sticking one
 SLOW_GAIN = 0.9  # an iteration that leaves more than this share of the least merit met is vain
 SOFTENED, SOFTER = 2.0, 0.03  # vain iterations in turn after which the penalty is less, so that cases change; its share
@@ -178,7 +178,17 @@ def adapt(merit, last, best, vain, penalty):
 
 
 @kernel
-def held_penalty(merit, vain, penalty):
+def held_penalty(vain, penalty):
     """Penalty of the next iteration after `vain` vain ones in turn."""
-    held = where_positive(SOFTENED - vain, penalty, SOFTER * penalty)
+    return where_positive(SOFTENED - vain, penalty, SOFTER * penalty)
+
+
+@kernel
+def tree_penalty(merit, vain, penalty):
+    """The same of a tree, whose cases are many: a low one while they are not known.
+
+    Not of free bodies in a dense problem: which of all equal sums of impulses they come to there should change smoothly
+    with the state, and does with the penalty that they always have.
+    """
+    held = held_penalty(vain, penalty)
     return where_positive(merit - FAR_MERIT, smaller(held, FAR_PENALTY), held)
