@@ -20,6 +20,9 @@ class ROBOT(Struct):
     centre = floats("spheres", 3, unit="m", doc="in the axes of the link")
     radius = floats("spheres", unit="m")
     skip = integers("spheres", doc="sphere behind all that are below it in the tree")
+    exact = integers("spheres", doc="1: it is one of the finest, and all of the shape that it covers")
+    thing = integers("spheres", doc="which body or what is carried it is of")
+    things = integer(doc="how many there are of these; obstacles are counted behind them")
     pair = integers("pairs", 2, doc="groups that may not meet")
     reach = floats("groups", "columns", unit="m/rad or 1", doc="most that a sphere's centre moves with a coordinate")
     pair_reach = floats("pairs", "columns", unit="m/rad or 1", doc="the same, of one group seen from the other")
@@ -35,6 +38,23 @@ class SCENE(Struct):
     value = floats("nodes", VALUES, doc="of a solid, as `kido.planning.solids` reads them")
     plane = floats("planes", 4, doc="outward normals and offsets of convex polyhedra [m]")
     owner = integers("nodes", doc="obstacle that a solid is part of; -1: none")
+    exact = integers("nodes", doc="0: it is somewhat larger than what it stands for")
+
+
+class EXACT(Struct):
+    """Things, each of some shapes, and how far apart they are in the states of a check."""
+
+    collisions = integer(doc="address of the COLLISION that has all shapes, those of a thing one after the other")
+    first = integers("things1", doc="first shape of each thing; the last entry is the total")
+    link = integers("things", doc="that carries it; -1: it does not move")
+    placed = integers("things", doc="stamp and lane for which its shapes were placed")
+    R = floats("rotations", doc="of links in all lanes")
+    p = floats("positions", unit="m", doc="of links in all lanes")
+    gap = floats("lanes", doc="positive: apart, or not of interest")
+    need = floats("lanes", unit="m", doc="how far apart things are to be")
+    pair = integers("places", 2, doc="pair of things whose distances are kept here, and of which check")
+    known = floats("places", "lanes", unit="m", doc="their distances, or what was looked to")
+    limit = floats("places", "lanes", unit="m", doc="how far was looked; endless where a distance was found")
 
 
 class CHECK(Struct):
@@ -42,6 +62,10 @@ class CHECK(Struct):
     scene = reference(SCENE)
     data = reference(DATA, lanes=True, doc="eight poses of the skeleton")
     run = stage(doc="the check of the poses: (check, every, certified); returns 1 if any lane is hit")
+    exact = reference(EXACT)
+    settle = stage(doc="has distances of shapes decide `gap`: (exact, first thing, second, stamp); none: spheres do")
+    gap = floats(1, doc="of what touches by spheres and is to be decided; positive: it does not")
+    need = floats(1, unit="m", doc="how far apart things are to be")
     near = integers("groups", doc="groups that can come near the surroundings, in the order of their check; then -1")
     stamp = integer(doc="number of the check")
     current = integers("spheres", doc="check in which a centre was computed")
@@ -65,6 +89,8 @@ class CHECK_NUMBERS(Struct):
     half = floats("lanes")
     hit = floats("lanes")
     where = floats("wheres")
+    gap = floats("lanes")
+    need = floats("lanes")
 
 
 class EDGE(Struct):
