@@ -126,6 +126,7 @@ class CollisionChecker(FixedAttributes):
             group = body_group(body, self._links, self._tolerance, self._most)
             if group is not None:
                 self._body_groups.append(group)
+        self._version = 0
         self._carried: dict[str, tuple[Group, frozenset[str]]] = {}
         self._ignored = self._pairs_ignored(ignored_pairs)
         self._checks_itself = as_flag(self_collision, "self_collision")
@@ -203,6 +204,7 @@ class CollisionChecker(FixedAttributes):
         self._set_scene()
 
     def _set_scene(self) -> None:
+        self._version += 1
         self._obstacles = tuple(self._environment.names)
         self._check.scene = self._environment.compiled()
         if self._exact and not (self._leaves_are_exact() and self._check.scene.exact.all()):
@@ -242,6 +244,11 @@ class CollisionChecker(FixedAttributes):
         self._set_scene()
 
     @property
+    def version(self) -> int:
+        """A number that is another one after each change of what is checked, obstacles or what is carried."""
+        return self._version
+
+    @property
     def certified(self) -> bool:
         """Whether edges are accepted only if all of their states are free."""
         return self._certified
@@ -249,6 +256,7 @@ class CollisionChecker(FixedAttributes):
     @certified.setter
     def certified(self, value: bool) -> None:
         self._certified = as_flag(value, "certified")
+        self._version += 1
         self._edge.certified = int(self._certified)
 
     @property

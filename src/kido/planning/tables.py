@@ -132,3 +132,26 @@ class RRT(Struct):
     y = floats("columns", doc="the node that it gets")
     path = floats("waypoints", "columns", doc="the path that was found")
     waypoints = integer(doc="how many states it has")
+
+
+class ROADMAP(Struct):
+    """States and edges between them. An edge is two links, at an even place and the one behind it."""
+
+    edge = reference(EDGE)
+    node = floats("nodes", "columns", doc="planned coordinates of the nodes")
+    count = integer(doc="how many nodes there are")
+    head = integers("nodes", doc="link that was added last of those from each node; -1: none")
+    to = integers("links", doc="node that it leads to")
+    next = integers("links", doc="the next link from the same node; -1: none")
+    length = floats("links", unit="rad or m")
+    status = integers("links", doc="UNKNOWN, FREE or REFUSED; of an edge's first link")
+    links = integer(doc="how many links there are")
+    ahead = floats("nodes", unit="rad or m", doc="least length to a goal by edges that are not refused")
+    cost = floats("nodes", unit="rad or m", doc="least length from the start by edges that are free")
+    via = integers("nodes", doc="link by which a node was reached; -1: it was not, or is where a search began")
+    done = integers("nodes", doc="1: its length is known")
+    key = floats("heap", doc="numbers by which a heap is ordered")
+    item = integers("heap", doc="what it holds")
+    size = integer(doc="how many there are in it")
+    near = integers("most", doc="nodes that are nearest to one, in order")
+    away = floats("most", unit="rad or m", doc="their distances, squared")
