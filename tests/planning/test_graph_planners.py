@@ -186,8 +186,8 @@ def test_mistakes_are_named():
     with pytest.raises(kido.StateError, match="batch"):
         AITStar(checker, batch=0)
     with pytest.raises(kido.StateError, match="nodes"):
-        PRM(checker, nodes=2.5)
+        PRM(checker, nodes=2.5)  # pyright: ignore[reportArgumentType]
     with pytest.raises(kido.StateError, match="CollisionChecker"):
-        PRM(None)
+        PRM(None)  # pyright: ignore[reportArgumentType]
     with pytest.raises(kido.StateError, match="samples"):
         PRM(checker).grow(0)

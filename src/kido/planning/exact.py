@@ -168,7 +168,7 @@ def colliders(shape: Shape, link: int, X: Array, padding: float = 0.0) -> list[C
     """
     if not isinstance(shape, VoxelGrid):
         return [Collider(shape, link, X, padding=padding)]
-    box, places = Box((shape.spacing,) * 3), np.tile(X, (len(shape.centers), 1, 1))
+    box, places = Box((shape.spacing, shape.spacing, shape.spacing)), np.tile(X, (len(shape.centers), 1, 1))
     places[:, :3, 3] = shape.centers @ X[:3, :3].T + X[:3, 3]
     return [Collider(box, link, place, padding=padding) for place in places]
 

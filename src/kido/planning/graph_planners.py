@@ -188,8 +188,8 @@ class AITStar(FixedAttributes):
     """Paths that become shorter until time is up, with the shortest as their limit (AIT*).
 
     Batches of samples, of which those are left out that cannot be on a shorter path, are joined with their nearest; in
-    the graph the shortest path is found, with checks of few edges. Shortcuts make it shorter still; its states are nodes
-    from then on, and every other sample is near one of them. The same seed gives the same paths, bit for bit.
+    the graph the shortest path is found, with checks of few edges. Shortcuts make it shorter still; its states are
+    nodes from then on, and every other sample is near one of them. The same seed gives the same paths, bit for bit.
 
     Args:
         checker: what is free.
@@ -245,9 +245,8 @@ class AITStar(FixedAttributes):
                 found = roadmap.shortest(0, 1, len(goal), costs[-1], clock)
                 if found is not None:
                     way = Path(found, checker.dof_names)
-                    best = min(
-                        way, shortened(checker, way, CUTS, self.seed + len(costs), CUTS), key=lambda path: path.length
-                    )
+                    short = shortened(checker, way, CUTS, self.seed + len(costs), CUTS)
+                    best = short if short.length < way.length else way
                 costs.append(costs[-1] if best is None else min(costs[-1], best.length))
                 if costs[-1] <= (1.0 + tolerance) * straight.min() or len(costs) > left:
                     break
@@ -256,7 +255,9 @@ class AITStar(FixedAttributes):
                 if best is not None:
                     states[::2] = samples.near(best, len(states[::2]))
                 states = states[checker.states_are_free(states)]
-                if not roadmap.add(states if found is None else np.concatenate([best.states[1:-1], states])):
+                if found is not None and best is not None:
+                    states = np.concatenate([best.states[1:-1], states])
+                if not roadmap.add(states):
                     break
         except NoPathError:  # time is up
             if best is None:
