@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple
+from copy import copy
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +14,7 @@ from kido.attributes import FixedAttributes
 from kido.batch import Batch
 from kido.errors import ModelError, StateError
 from kido.math.transform import as_positive, as_vector
-from kido.optimal_control.dynamics import Array, differences_of_nodes
+from kido.optimal_control.dynamics import Array, Dynamics, differences_of_nodes
 from kido.reprs import brief
 from kido.skeleton import BodyNode, Skeleton
 
@@ -36,6 +37,19 @@ class Cost(FixedAttributes, ABC):
     At the last node there are no controls: they are None there, and derivatives by them are not read.
     """
 
+    _dynamics: Dynamics | None = None
+
+    def on(self, dynamics: Dynamics) -> Self:
+        """This cost for states of dynamics, of which it takes differences: on a manifold if they are of one.
+
+        `ControlProblem` asks for it; derivatives by states are then along the dynamics' moves.
+        """
+        if not dynamics.curved:
+            return self
+        found = copy(self)
+        found._dynamics = dynamics
+        return found
+
     @abstractmethod
     def value(self, states: Array, controls: Array | None) -> Array:
         """Cost (nodes,) of each node."""
@@ -47,6 +61,8 @@ class Cost(FixedAttributes, ABC):
 
 class QuadraticCost(Cost):
     """(x - x0)^T Q (x - x0) / 2 + (u - u0)^T R (u - u0) / 2 + q x + r u, at each node.
+
+    On manifolds x - x0 is the move from x0 to x, in q x too.
 
     Args:
         Q: (n, n), its diagonal (n,), or 0.
@@ -76,24 +92,32 @@ class QuadraticCost(Cost):
 
     def value(self, states: Array, controls: Array | None) -> Array:
         """Cost (nodes,)."""
-        x = states - self._x0
-        total = 0.5 * np.sum(_times(self._Q, x) * x, axis=1) + np.sum(self._q * states, axis=1)
+        x = self._off(states)
+        total = 0.5 * np.sum(_times(self._Q, x) * x, axis=1)
+        total = total + np.sum(self._q * (states if self._dynamics is None else x), axis=1)
         if controls is not None:
             u = controls - self._u0
             total = total + 0.5 * np.sum(_times(self._R, u) * u, axis=1) + np.sum(self._r * controls, axis=1)
         return total
 
     def quadratic(self, states: Array, controls: Array | None) -> Quadratic:
-        """Its exact derivatives."""
-        x = _times(self._Q, states - self._x0) + self._q
-        u = 0.0 if controls is None else _times(self._R, controls - self._u0) + self._r
-        return Quadratic(
-            x,
-            u,
-            _square(self._Q, states.shape[1]),
-            0.0,
-            0.0 if controls is None else _square(self._R, controls.shape[1]),
-        )
+        """Its exact derivatives; on manifolds second ones by Gauss and Newton."""
+        off = self._off(states)
+        x, xx = _times(self._Q, off) + self._q, _square(self._Q, states.shape[1])
+        if self._dynamics is not None:
+            moves = self._dynamics.move_derivatives(off)
+            if moves is not None:
+                J = np.linalg.inv(moves[0])
+                x, xx = np.einsum("kji,kj->ki", J, np.broadcast_to(x, off.shape)), np.swapaxes(J, 1, 2) @ xx @ J
+        if controls is None:
+            return Quadratic(x, 0.0, xx, 0.0, 0.0)
+        u = _times(self._R, controls - self._u0) + self._r
+        return Quadratic(x, u, xx, 0.0, _square(self._R, controls.shape[1]))
+
+    def _off(self, states: Array) -> Array:
+        if self._dynamics is None:
+            return states - self._x0
+        return self._dynamics.differences(states, np.array(np.broadcast_to(self._x0, states.shape)))
 
 
 class ResidualCost(Cost):
@@ -101,7 +125,8 @@ class ResidualCost(Cost):
 
     Args:
         residuals: states (nodes, n), controls (nodes, m) -> (nodes, rows); at the last node controls are None.
-        jacobians: the same -> (nodes, rows, n), (nodes, rows, m), the second may be 0; None: by central differences.
+        jacobians: the same -> (nodes, rows, n), (nodes, rows, m), the second may be 0; None: by central differences. On
+            manifolds, those by states are along moves, as Jacobians of skeletons are along velocities.
 
     Raises:
         ModelError: no functions.
@@ -127,11 +152,15 @@ class ResidualCost(Cost):
         """dr/dx (nodes, rows, n) and dr/du (nodes, rows, m)."""
         if self._jacobians is not None:
             return self._jacobians(states, controls)
-        n = states.shape[1]
+        n, on = states.shape[1], self._dynamics
         if controls is None:
-            return differences_of_nodes(lambda x: self.residuals(x, None), states), 0.0
+            return differences_of_nodes(
+                lambda x: self.residuals(x, None), states, np.add if on is None else on.moved
+            ), 0.0
         z = np.concatenate([states, controls], axis=1)
-        D = differences_of_nodes(lambda z: self.residuals(z[:, :n], z[:, n:]), z)
+        D = differences_of_nodes(
+            lambda z: self.residuals(z[:, :n], z[:, n:]), z, np.add if on is None else on.moved_pairs
+        )
         return D[:, :, :n], D[:, :, n:]
 
     def value(self, states: Array, controls: Array | None) -> Array:
