@@ -16,7 +16,7 @@ Mansard (2018), "Differential dynamic programming for multi-phase rigid contact 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,10 +24,13 @@ from numpy.typing import ArrayLike, NDArray
 from kido.attributes import dataclass
 from kido.batch import Batch
 from kido.errors import ModelError
-from kido.math.transform import as_vector
+from kido.math.transform import as_positive, as_vector
 from kido.optimal_control.dynamics import Array
+from kido.optimal_control.point_motion import point_motions
+from kido.quantities.branches import derivatives_workspace
 from kido.reprs import brief
 from kido.skeleton import BodyNode
+from kido.tree import data_for
 
 ALL = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
@@ -53,7 +56,9 @@ class ContactPhase:
     __repr__ = brief
 
     @classmethod
-    def of(cls, body: BodyNode, begin: int, end: int, point: ArrayLike, directions: ArrayLike) -> ContactPhase:
+    def of(
+        cls, body: BodyNode, begin: int, end: int, point: ArrayLike, directions: ArrayLike, radius: float
+    ) -> ContactPhase:
         """A phase of checked arguments; see `SkeletonDynamics.contact`."""
         rows = np.atleast_2d(np.asarray(directions, dtype=float))
         good = rows.ndim == 2 and rows.shape[1] in (3, 6) and np.isfinite(rows).all()
@@ -62,6 +67,9 @@ class ContactPhase:
                 f"contact: expected a body, steps begin < end and directions (rows, 3) or (rows, 6), got {body!r:.60}, "
                 f"{begin!r}, {end!r}, an array of shape {rows.shape}"
             )
+        if radius and rows.shape[1] == 3:  # the velocity at (0, 0, -radius), world axes, from the point
+            below = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]) * as_positive(radius, "radius", "m")
+            rows = np.concatenate([rows @ below, rows], axis=1)
         return cls(body.index, as_vector(point, "point"), int(begin), int(end), rows)
 
     @property
@@ -90,7 +98,8 @@ class Contacts:
     """
 
     def __init__(self, batch: Batch, phases: Sequence[ContactPhase], fading: float) -> None:
-        self.batch, self.phases, self.fading = batch, tuple(phases), fading
+        self.batch, self.phases, self.fading = batch, tuple(phases), float(fading)
+        self._tree: Any = None
         for phase in self.phases:
             if not isinstance(phase, ContactPhase):
                 raise ModelError(f"contacts: expected what `SkeletonDynamics.contact` gives, got {phase!r:.80}")
@@ -141,22 +150,10 @@ class Contacts:
         for nodes, active, f, _ in held:
             qn, un, an = q[nodes], u[nodes], udot[nodes]
             slope_q, slope_u, M = self._force_slopes(qn, un, an, f, active)
-            J, rows_q, rows_u = [], [], []
-            for i in active:
-                p = self.phases[i]
-                A = self.batch.acceleration_derivatives(qn, un, an, p.body, p.point)
-                V = self.batch.velocity_derivatives(qn, un, p.body, p.point)
-                J.append(p.rows @ A.dudot)
-                rows_q.append(p.rows @ (A.dq + self.fading * V.dq))
-                rows_u.append(p.rows @ (A.du + self.fading * V.du))
-            right = np.concatenate(
-                [
-                    np.concatenate([-slope_q, -slope_u, np.broadcast_to(np.eye(n), M.shape)], axis=2),
-                    np.concatenate([*(-np.concatenate(r, axis=1) for r in (rows_q, rows_u)), 0.0 * np.concatenate(J, axis=1)], axis=2),
-                ],
-                axis=1,
-            )  # fmt: skip
-            solved = self._system(M, np.concatenate(J, axis=1), right, active)
+            by_q, by_u, J, _ = self._motions(qn, un, an, active)
+            one = np.broadcast_to(np.eye(n), M.shape)
+            right = np.block([[-slope_q, -slope_u, one], [-by_q, -by_u, np.zeros_like(J)]])
+            solved = self._system(M, J, right, active)
             for k in range(3):
                 by[k][nodes] = solved[:, :n, k * n : (k + 1) * n]
             found.append(Held(nodes, active, f, tuple(solved[:, n:, k * n : (k + 1) * n] for k in range(3))))
@@ -171,18 +168,8 @@ class Contacts:
             qn, change, zero = q[nodes], after[nodes] - u[nodes], np.zeros_like(u[nodes])
             slope_q, _, M = self._force_slopes(qn, zero, change, p, active)
             slope_q = slope_q - self.batch.inverse_dynamics_derivatives(qn, zero, zero).dq  # gravity is no impulse
-            J, rows_q = [], []
-            for i in active:
-                phase = self.phases[i]
-                V = self.batch.velocity_derivatives(qn, after[nodes], phase.body, phase.point)
-                J.append(phase.rows @ V.du)
-                rows_q.append(phase.rows @ V.dq)
-            J = np.concatenate(J, axis=1)
-            right = np.concatenate(
-                [np.concatenate([-slope_q, M], axis=2), np.concatenate([-np.concatenate(rows_q, axis=1), 0.0 * J], axis=2)],
-                axis=1,
-            )  # fmt: skip
-            solved = self._system(M, J, right, active)
+            _, _, J, by_q = self._motions(qn, after[nodes], zero, active)
+            solved = self._system(M, J, np.block([[-slope_q, M], [-by_q, np.zeros_like(J)]]), active)
             for k in range(2):
                 by[k][nodes] = solved[:, :n, k * n : (k + 1) * n]
             found.append(Held(nodes, active, p, tuple(solved[:, n:, k * n : (k + 1) * n] for k in range(2))))
@@ -206,14 +193,24 @@ class Contacts:
 
     def _rows(self, q: Array, u: Array, active: list[int]) -> tuple[Array, Array]:
         """J (nodes, rows, dofs), and Jdot u + g J u; the acceleration at udot = 0 is of second degree in u."""
-        J, bias, still = [], [], np.zeros_like(u)
-        for i in active:
-            p = self.phases[i]
-            A = self.batch.acceleration_derivatives(q, u, still, p.body, p.point)
-            J.append(p.rows @ A.dudot)
-            rate = np.einsum("kij,kj->ki", 0.5 * A.du + self.fading * A.dudot, u)
-            bias.append(rate @ p.rows.T)
-        return np.concatenate(J, axis=1), np.concatenate(bias, axis=1)
+        _, by_u, J, _ = self._motions(q, u, np.zeros_like(u), active)
+        return J, 0.5 * np.einsum("kij,kj->ki", by_u + self.fading * J, u)
+
+    def _motions(self, q: Array, u: Array, udot: Array, active: list[int]) -> tuple[Array, Array, Array, Array]:
+        """Of held rows (nodes, rows, dofs): A + g V by q and by u, A by udot, V by q; see `point_motions`."""
+        state = self.batch.skeleton.current_state
+        tree = state.compiled_tree()
+        if self._tree is not tree:
+            self._tree, self._spaces = tree, (data_for(tree), derivatives_workspace(tree))
+        phases = [self.phases[i] for i in active]
+        paths, *points = zip(*(state.place_of(state.skeleton.bodies[p.body], p.point) for p in phases))
+        D = np.zeros((len(q), len(phases), 5, 6, q.shape[1]))
+        point_motions(
+            tree.address, *(space.address for space in self._spaces), np.array(paths), np.array(points).T.copy(),
+            self.fading, q, u, udot, D,
+        )  # fmt: skip
+        found = [np.concatenate([p.rows @ D[:, i, k] for i, p in enumerate(phases)], axis=1) for k in range(4)]
+        return found[0], found[1], found[2], found[3]
 
     def _force_slopes(
         self, q: Array, u: Array, udot: Array, forces: Array, active: list[int]

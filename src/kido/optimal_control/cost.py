@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import NamedTuple, Self
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from kido.attributes import FixedAttributes
 from kido.batch import Batch
 from kido.errors import ModelError, StateError
-from kido.math.transform import as_positive, as_vector
+from kido.math.transform import as_vector
 from kido.optimal_control.dynamics import Array, Dynamics, differences_of_nodes
 from kido.reprs import brief
 from kido.skeleton import BodyNode, Skeleton
@@ -181,14 +181,17 @@ class ResidualCost(Cost):
 
 
 class PointCost(ResidualCost):
-    """weight |p(q) - target|^2 / 2 of a point on a body, for states [q, u] of a skeleton.
+    """weight |D (p(q) - target)|^2 / 2 of a point on a body, for states [q, u] of a skeleton.
 
     Args:
         skeleton: whose states they are.
         body: the body, its name or its index.
         target: (3,), or (nodes, 3) where it moves, in the world [m].
-        weight: [1/m^2].
+        weight: [1/m^2], or (nodes,) where it changes, such as one at a touch-down and zeros.
         offset: the point in the body's axes [m].
+        directions: D (rows, 3) or (3,), world axes.
+
+    Its residual is zero where the point is at its target, so that it may be an equality of a problem too.
     """
 
     def __init__(
@@ -196,24 +199,53 @@ class PointCost(ResidualCost):
         skeleton: Skeleton,
         body: BodyNode | str | int,
         target: ArrayLike,
-        weight: float = 1.0,
+        weight: ArrayLike = 1.0,
         offset: ArrayLike = (0.0, 0.0, 0.0),
+        directions: ArrayLike = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
     ):
         batch, point = Batch(skeleton), as_vector(offset, "offset")
         index = skeleton.body(body).index if isinstance(body, str | int) else body.index
-        root, n = np.sqrt(as_positive(weight, "weight")), skeleton.num_dofs
-        goal = _finite(target, "target")
+        weights, D, n = _finite(weight, "weight"), np.atleast_2d(_finite(directions, "directions")), skeleton.num_dofs
+        if weights.ndim > 1 or not (weights >= 0.0).all() or not weights.any() or D.shape[1] != 3:
+            raise ModelError(f"cost: expected weights not below 0, not all 0, and directions (rows, 3), got {weight!r}")
+        goal, root = _finite(target, "target"), np.sqrt(weights)[..., None]
 
         def residuals(states: Array, controls: Array | None) -> Array:
             X = batch.forward_kinematics(np.ascontiguousarray(states[:, :n]))[:, index]
-            return root * (X[:, :3, :3] @ point + X[:, :3, 3] - goal)
+            return root * ((X[:, :3, :3] @ point + X[:, :3, 3] - goal) @ D.T)
 
         def jacobians(states: Array, controls: Array | None) -> tuple[Array, float]:
-            J = np.zeros((len(states), 3, 2 * n))
-            J[:, :, :n] = root * batch.jacobian(np.ascontiguousarray(states[:, :n]), index, point)[:, 3:]
+            J = np.zeros((len(states), len(D), 2 * n))
+            J[:, :, :n] = root[..., None] * (D @ batch.jacobian(np.ascontiguousarray(states[:, :n]), index, point)[:, 3:])
             return J, 0.0
 
         super().__init__(residuals, jacobians)
+
+
+class StackedCost(ResidualCost):
+    """Residuals of several, one after the other."""
+
+    def __init__(self, parts: Sequence[ResidualCost]):
+        self._parts = tuple(parts)
+
+        def residuals(states: Array, controls: Array | None) -> Array:
+            return np.concatenate([part.residuals(states, controls) for part in self._parts], axis=1)
+
+        super().__init__(residuals)
+
+    def on(self, dynamics: Dynamics) -> Self:
+        """See `Cost.on`."""
+        return type(self)([part.on(dynamics) for part in self._parts])
+
+    def jacobians(self, states: Array, controls: Array | None) -> tuple[Array, Array | float]:
+        """Those of the parts."""
+        found = [part.jacobians(states, controls) for part in self._parts]
+        Jx = np.concatenate([part[0] for part in found], axis=1)
+        if controls is None:
+            return Jx, 0.0
+        m = controls.shape[1]
+        Ju = [np.broadcast_to(part[1], (*part[0].shape[:2], m)) for part in found]
+        return Jx, np.concatenate(Ju, axis=1)
 
 
 def _finite(value: ArrayLike, what: str) -> Array:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from kido.errors import ModelError
 from kido.math.transform import as_vector
-from kido.optimal_control.cost import Cost, QuadraticCost, ResidualCost
+from kido.optimal_control.cost import Cost, QuadraticCost, ResidualCost, StackedCost
 from kido.optimal_control.dynamics import Array, Dynamics
 from kido.optimization import Function, LeastSquares, Problem
 
@@ -19,7 +19,8 @@ _DENSE = (
     400  # variables up to which derivatives are arrays: solvers and certificates then know bounds' multipliers best
 )
 Limits = tuple[ArrayLike, ArrayLike]
-Rows = ResidualCost | Callable[[Array, Array | None], ArrayLike]
+_Rows = ResidualCost | Callable[[Array, Array | None], ArrayLike]
+Rows = _Rows | Sequence[_Rows]
 
 
 class ControlProblem(Problem):
@@ -42,7 +43,7 @@ class ControlProblem(Problem):
             and free joints, of which constraints may be made.
         terminal_limits: lower and upper (n,) of x_N besides; equal where a number is to be reached.
         equality, inequality: functions of nodes' states and controls that must be zero, or not above zero, at nodes
-            0, ..., N-1: (nodes, n), (nodes, m) -> (nodes, rows); a `ResidualCost` where Jacobians are known.
+            0, ..., N-1: (nodes, n), (nodes, m) -> (nodes, rows); a `ResidualCost` where Jacobians are known; or several.
         terminal_equality, terminal_inequality: of the last node; its controls are None.
         states: (N + 1, n) where to start the search; x_0 at all nodes by default.
         controls: (N, m); zero by default.
@@ -283,6 +284,9 @@ def _costs(given: Any, what: str, dynamics: Dynamics) -> tuple[Cost, ...]:
 def _rows(given: Any, what: str, dynamics: Dynamics) -> ResidualCost | None:
     if given is None:
         return None
+    if isinstance(given, list | tuple):
+        parts = [_rows(part, what, dynamics) for part in given]
+        return StackedCost([part for part in parts if part is not None]) if parts else None
     function: Any = given
     if not isinstance(given, ResidualCost):
         if not callable(given):

@@ -83,13 +83,17 @@ class SkeletonDynamics(Dynamics):
         end: int,
         point: ArrayLike = (0.0, 0.0, 0.0),
         directions: ArrayLike = ALL,
+        radius: float = 0.0,
     ) -> ContactPhase:
         """A phase in which a point of a body, or the body, is held; see `ContactPhase`.
+
+        With a radius [m] the point is the middle of a ball that rolls on level ground: what is held is not the point,
+        but the ball's lowest one, whichever this is.
 
         Raises:
             ModelError: arguments that do not fit.
         """
-        return ContactPhase.of(body, begin, end, point, directions)
+        return ContactPhase.of(body, begin, end, point, directions, radius)
 
     # Manifold -------------------------------------------------------------------------------------------------
 
