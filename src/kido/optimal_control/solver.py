@@ -54,6 +54,24 @@ class ShootingSolver(Solver):
             raise ModelError(f"{self.name}: expected a kido.optimal_control.ControlProblem, got {problem!r}")
         return _Run(self, problem, start).go()
 
+    def feedback(self, problem: ControlProblem, x: Array) -> Array:
+        """Gains K (nodes, m, n) of the last Riccati recursion: u = u_k + K_k (x - x_k) goes on when x is not x_k.
+
+        Args:
+            problem: which was solved.
+            x: `solution.x`.
+
+        Raises:
+            ModelError: the quadratic approximation there has no minimum.
+        """
+        run = _Run(self, problem, x)
+        _, gaps = run.value(run.X, run.U)
+        run.expand(gaps)
+        while not run.direction(gaps):
+            if not np.isfinite(run.damping):
+                raise ModelError(f"{self.name}: feedback: the quadratic approximation of the problem has no minimum")
+        return run.K
+
 
 @dataclass(kw_only=True)
 class DdpSolver(ShootingSolver):
