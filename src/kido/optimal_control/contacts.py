@@ -205,8 +205,9 @@ class Contacts:
         phases = [self.phases[i] for i in active]
         paths, *points = zip(*(state.place_of(state.skeleton.bodies[p.body], p.point) for p in phases))
         D = np.zeros((len(q), len(phases), 5, 6, q.shape[1]))
+        data, work = (space.address for space in self._spaces)
         point_motions(
-            tree.address, *(space.address for space in self._spaces), np.array(paths), np.array(points).T.copy(),
+            tree.address, data, work, np.array(paths), np.array(points).T.copy(),
             self.fading, q, u, udot, D,
         )  # fmt: skip
         found = [np.concatenate([p.rows @ D[:, i, k] for i, p in enumerate(phases)], axis=1) for k in range(4)]
@@ -242,7 +243,7 @@ class Contacts:
     def _solved(self, S: Array, right: Array, active: list[int]) -> Array:
         return self._checked(lambda: np.linalg.solve(S, right[:, :, None])[:, :, 0], active)
 
-    def _checked(self, solve: Callable[[], Array], active: list[int]) -> Array:
+    def _checked(self, solve: Callable[[], Any], active: list[int]) -> Array:
         try:
             return solve()
         except np.linalg.LinAlgError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -134,7 +134,7 @@ class ResidualCost(Cost):
 
     def __init__(
         self,
-        residuals: Callable[[Array, Array | None], ArrayLike],
+        residuals: Callable[[Array, Any], ArrayLike],
         jacobians: Callable[[Array, Array | None], tuple[Array, Array | float]] | None = None,
     ):
         if not callable(residuals) or not (jacobians is None or callable(jacobians)):
@@ -216,7 +216,9 @@ class PointCost(ResidualCost):
 
         def jacobians(states: Array, controls: Array | None) -> tuple[Array, float]:
             J = np.zeros((len(states), len(D), 2 * n))
-            J[:, :, :n] = root[..., None] * (D @ batch.jacobian(np.ascontiguousarray(states[:, :n]), index, point)[:, 3:])
+            J[:, :, :n] = root[..., None] * (
+                D @ batch.jacobian(np.ascontiguousarray(states[:, :n]), index, point)[:, 3:]
+            )
             return J, 0.0
 
         super().__init__(residuals, jacobians)

@@ -19,7 +19,7 @@ _DENSE = (
     400  # variables up to which derivatives are arrays: solvers and certificates then know bounds' multipliers best
 )
 Limits = tuple[ArrayLike, ArrayLike]
-_Rows = ResidualCost | Callable[[Array, Array | None], ArrayLike]
+_Rows = ResidualCost | Callable[[Array, Any], ArrayLike]
 Rows = _Rows | Sequence[_Rows]
 
 
@@ -43,7 +43,8 @@ class ControlProblem(Problem):
             and free joints, of which constraints may be made.
         terminal_limits: lower and upper (n,) of x_N besides; equal where a number is to be reached.
         equality, inequality: functions of nodes' states and controls that must be zero, or not above zero, at nodes
-            0, ..., N-1: (nodes, n), (nodes, m) -> (nodes, rows); a `ResidualCost` where Jacobians are known; or several.
+            0, ..., N-1: (nodes, n), (nodes, m) -> (nodes, rows); a `ResidualCost` where Jacobians are known; or a list
+            of both.
         terminal_equality, terminal_inequality: of the last node; its controls are None.
         states: (N + 1, n) where to start the search; x_0 at all nodes by default.
         controls: (N, m); zero by default.
@@ -95,8 +96,8 @@ class ControlProblem(Problem):
         for what, numbers in (("state_limits", (x_low, x_high)), ("terminal_limits", (last_low, last_high))):
             if np.isfinite(np.array(numbers)[:, list(dynamics.curved)]).any():
                 raise ModelError(
-                    f"control problem: {what}: expected none for numbers {list(dynamics.curved)}, which lie on manifolds: "
-                    "use `equality`, `inequality`, `terminal_equality` or a cost"
+                    f"control problem: {what}: expected none for numbers {list(dynamics.curved)}, which lie on "
+                    "manifolds: use `equality`, `inequality`, `terminal_equality` or a cost"
                 )
         self.state_limits: tuple[Array, Array] = np.tile(x_low, (N + 1, 1)), np.tile(x_high, (N + 1, 1))
         self.state_limits[0][-1] = np.maximum(x_low, last_low)
@@ -115,7 +116,7 @@ class ControlProblem(Problem):
             self._reference = X.copy()
             self._reference[:, np.setdiff1d(np.arange(n), dynamics.curved)] = 0.0
         low[self._of_states], high[self._of_states] = self.state_limits
-        low[held] = high[held] = self.start[held] if self._reference is None else self.start[held] - self._reference[0, held]
+        low[held] = high[held] = np.where(np.isin(held, dynamics.curved), 0.0, self.start[held])
         self.path = tuple(_rows(f, what, dynamics) for f, what in ((equality, "equality"), (inequality, "inequality")))
         self.terminal = tuple(
             _rows(f, what, dynamics)
@@ -227,7 +228,7 @@ class _Gaps(LeastSquares):
         X, U = problem.split(x)
         A, B = problem.dynamics.derivatives(X[:-1], U)
         N, n = A.shape[:2]
-        after: Array = np.broadcast_to(-np.eye(n), (N, n, n))
+        after: Any = np.broadcast_to(-np.eye(n), (N, n, n))
         if problem.dynamics.curved:
             gaps = self.residuals(x).reshape(N, n)
             ahead, behind = (problem.dynamics.move_derivatives(part) for part in (gaps, -gaps))

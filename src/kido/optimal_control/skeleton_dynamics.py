@@ -26,10 +26,10 @@ class SkeletonDynamics(Dynamics):
 
     udot is that of `Skeleton.forward_dynamics`: joint springs, damping and friction do not act. In phases of contact,
     forces f at points hold them: M udot - J^T f = T - C, J udot + Jdot u = -g J u, so that velocities along held
-    directions fade at the rate g. Where a phase begins, an impact comes first: held directions come to rest, by impulses
-    at all that is held then, M (u+ - u) = J^T p, J u+ = 0. A touch-down without impact is for the problem's constraints
-    to ask for. Derivatives are analytic, of forces and impulses too; those by positions are along velocities, as
-    everywhere, so that ball and free joints have no special place.
+    directions fade at the rate g. Where a phase begins, an impact comes first: held directions come to rest, by
+    impulses at all that is held then, M (u+ - u) = J^T p, J u+ = 0. A touch-down without impact is for the problem's
+    constraints to ask for. Derivatives are analytic, of forces and impulses too; those by positions are along
+    velocities, as everywhere, so that ball and free joints have no special place.
 
     Args:
         skeleton: read, not changed.
