@@ -143,9 +143,13 @@ class Contacts:
         return after, found
 
     def hold_derivatives(
-        self, q: Array, u: Array, tau: Array, udot: Array, held: list[Held], by: tuple[Array, Array, Array]
+        self, q: Array, u: Array, tau: Array, udot: Array, held: list[Held], by: Array
     ) -> list[Held]:
-        """Put derivatives of accelerations into `by`, by q, u and T at held nodes; those of forces are returned."""
+        """Put derivatives of accelerations into `by` (nodes, 3, dofs, dofs), by q, u and T at held nodes.
+
+        Returns:
+            What holds, with the derivatives of forces.
+        """
         found, n = [], q.shape[1]
         for nodes, active, f, _ in held:
             qn, un, an = q[nodes], u[nodes], udot[nodes]
@@ -155,14 +159,18 @@ class Contacts:
             right = np.block([[-slope_q, -slope_u, one], [-by_q, -by_u, np.zeros_like(J)]])
             solved = self._system(M, J, right, active)
             for k in range(3):
-                by[k][nodes] = solved[:, :n, k * n : (k + 1) * n]
+                by[nodes, k] = solved[:, :n, k * n : (k + 1) * n]
             found.append(Held(nodes, active, f, tuple(solved[:, n:, k * n : (k + 1) * n] for k in range(3))))
         return found
 
     def touch_derivatives(
-        self, q: Array, u: Array, after: Array, touched: list[Held], by: tuple[Array, Array]
+        self, q: Array, u: Array, after: Array, touched: list[Held], by: Array
     ) -> list[Held]:
-        """Put derivatives of velocities after touch-downs into `by`, by q and u; those of impulses are returned."""
+        """Put derivatives of velocities after touch-downs into `by` (nodes, dofs, 2 dofs), by q and u.
+
+        Returns:
+            What touches, with the derivatives of impulses.
+        """
         found, n = [], q.shape[1]
         for nodes, active, p, _ in touched:
             qn, change, zero = q[nodes], after[nodes] - u[nodes], np.zeros_like(u[nodes])
@@ -170,8 +178,7 @@ class Contacts:
             slope_q = slope_q - self.batch.inverse_dynamics_derivatives(qn, zero, zero).dq  # gravity is no impulse
             _, _, J, by_q = self._motions(qn, after[nodes], zero, active)
             solved = self._system(M, J, np.block([[-slope_q, M], [-by_q, np.zeros_like(J)]]), active)
-            for k in range(2):
-                by[k][nodes] = solved[:, :n, k * n : (k + 1) * n]
+            by[nodes] = solved[:, :n]
             found.append(Held(nodes, active, p, tuple(solved[:, n:, k * n : (k + 1) * n] for k in range(2))))
         return found
 

@@ -62,7 +62,7 @@ class SkeletonDynamics(Dynamics):
         dofs = [skeleton.dof(key).index for key in (range(n) if actuated is None else actuated)]
         self.selection: Array = np.eye(n)[:, dofs]
         self.num_states, self.num_controls = 2 * n, len(dofs)
-        self._whole = dofs == list(range(n))
+        self._dofs, self._whole = np.array(dofs, dtype=np.int64), dofs == list(range(n))
         self.fading = number_or_nan(fading)
         if not 0.0 <= self.fading < np.inf:
             raise ModelError(f"fading: expected a number not below 0 [1/s], got {fading!r}")
@@ -162,43 +162,38 @@ class SkeletonDynamics(Dynamics):
         """A (nodes, 2 dofs, 2 dofs) and B (nodes, 2 dofs, controls)."""
         n, h = self.skeleton.num_dofs, self.time_step
         after, by, touched, _, _ = self._expanded(states, controls)
-        by_q, by_u, by_tau = by
-        A, B = np.empty((len(by_q), 2 * n, 2 * n)), np.empty((len(by_q), 2 * n, self.num_controls))
-        np.multiply(by_q, h, out=A[:, n:, :n])
-        np.multiply(by_u, h, out=A[:, n:, n:])
-        np.multiply(by_tau if self._whole else by_tau @ self.selection, h, out=B[:, n:])
-        if touched is not None:
-            A[:, n:, :n] += touched[0]
-            A[:, n:, n:] += touched[1]
-        else:
-            i = np.arange(n)
-            A[:, n + i, n + i] += 1.0
-        np.multiply(A[:, n:], h, out=A[:, :n])
-        np.multiply(B[:, n:], h, out=B[:, :n])
+        A, B = np.empty((len(by), 2 * n, 2 * n)), np.empty((len(by), 2 * n, self.num_controls))
+        assemble(by, np.empty((0, n, 2 * n)) if touched is None else touched, self._dofs, h, A, B)
         for block in self._blocks:
             J, T = right_jacobian(h * after[:, block])
+            A[:, block, block] -= np.eye(block.stop - block.start)
             A[:, block], B[:, block] = J @ A[:, block], J @ B[:, block]
             A[:, block, block] += T
-        flat = np.setdiff1d(np.arange(n), self.curved)
-        A[:, flat, flat] += 1.0
         return A, B
 
-    def _expanded(self, states: Array, controls: Array) -> tuple[Any, ...]:
-        """Next velocities; derivatives of udot by states' q, u and by T; of velocities after impacts; what holds."""
+    def _expanded(self, states: Array, controls: Array) -> tuple[Array, Array, Array | None, list[Held], list[Held]]:
+        """What derivatives are made of.
+
+        Returns:
+            Next velocities; derivatives (nodes, 3, dofs, dofs) of udot by the state's q, u and by T; of velocities after
+            impacts by q and u (nodes, dofs, 2 dofs), None without impacts; forces and impulses with their derivatives.
+        """
         n, h = self.skeleton.num_dofs, self.time_step
         q, u, tau = np.ascontiguousarray(states[:, :n]), np.ascontiguousarray(states[:, n:]), self.forces(controls)
         after, impacts = self._contacts.touch(q, u)
-        free = self._batch.forward_dynamics_derivatives(q, after, tau)
-        by = free.dq, free.du, free.dtau
+        by = np.empty((len(q), 3, n, n))
+        self._batch.forward_dynamics_derivatives(q, after, tau, by)
         speed, held, touched = after, [], None
         if self.contacts or self.curved:
             udot, held = self._accelerations(q, after, tau)
             speed = after + h * udot
             held = self._contacts.hold_derivatives(q, after, tau, udot, held, by)
         if impacts:
-            touched = np.zeros(by[0].shape), np.tile(np.eye(n), (len(q), 1, 1))
+            touched = np.zeros((len(q), n, 2 * n))
+            touched[:, :, n:] = np.eye(n)
             impacts = self._contacts.touch_derivatives(q, u, after, impacts, touched)
-            by = by[0] + by[1] @ touched[0], by[1] @ touched[1], by[2]
+            by[:, 0] += by[:, 1] @ touched[:, :, :n]
+            by[:, 1] = by[:, 1] @ touched[:, :, n:]
         return speed, by, touched, held, impacts
 
     # Forces of contact ----------------------------------------------------------------------------------------
@@ -229,9 +224,11 @@ class SkeletonDynamics(Dynamics):
 
         def of_states(part: Held) -> Array:
             by_q, by_u = part.by[:2]
-            if touched is not None:
-                by_q, by_u = by_q + by_u @ touched[0][part.nodes], by_u @ touched[1][part.nodes]
-            return np.concatenate([by_q, by_u], axis=2)
+            if touched is None:
+                return np.concatenate([by_q, by_u], axis=2)
+            found = by_u @ touched[part.nodes]
+            found[:, :, :n] += by_q
+            return found
 
         F = self._spread(held, len(states), of_states, (2 * n,))
         F += self._spread(impacts, len(states), lambda part: np.concatenate(part.by, axis=2) / self.time_step, (2 * n,))
@@ -277,6 +274,30 @@ class SkeletonDynamics(Dynamics):
             self.time_step, np.ascontiguousarray(self.selection), np.zeros((2, self.skeleton.num_dofs)), X, U,
         )  # fmt: skip
         return X, U
+
+
+@entry("i8(f8[:,:,:,::1],f8[:,:,::1],i8[::1],f8,f8[:,:,::1],f8[:,:,::1])")
+def assemble(by, touched, dofs, h, A, B):
+    """A and B of u' = u+ + h udot, q' = q + h u' from derivatives of udot and of u+; u+ = u where `touched` is empty."""
+    n, m = by.shape[2], dofs.shape[0]
+    for node in range(by.shape[0]):
+        for i in range(n):
+            for j in range(n):
+                A[node, n + i, j] = h * by[node, 0, i, j]
+                A[node, n + i, n + j] = h * by[node, 1, i, j]
+            for j in range(m):
+                B[node, n + i, j] = h * by[node, 2, i, dofs[j]]
+            if touched.shape[0] > 0:
+                for j in range(2 * n):
+                    A[node, n + i, j] += touched[node, i, j]
+            else:
+                A[node, n + i, n + i] += 1.0
+            for j in range(2 * n):
+                A[node, i, j] = h * A[node, n + i, j]
+            for j in range(m):
+                B[node, i, j] = h * B[node, n + i, j]
+            A[node, i, i] += 1.0
+    return 0
 
 
 @entry(
