@@ -186,7 +186,7 @@ def physical_parameters(
         value, damping = objective.evaluate(x), 0.0
         for _ in range(_STEPS):
             (own, d), g, J = values(x), objective.gradient(x), objective.jacobian(x)
-            slope = np.linalg.solve(d[:n, :n].T, x[:n]) if n else x[:n]
+            slope: Array = np.linalg.solve(d[:n, :n].T, x[:n])
             bent = bending((begin + width * x[:n]).reshape(links, 10), slope.reshape(links, 10))
             H = J.T @ J
             H[:n, :n].reshape(links, 10, links, 10)[link, :, link] -= bent * wide
