@@ -8,6 +8,8 @@ Wensing 2022, "Smooth parameterization of rigid-body inertia").
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
@@ -186,7 +188,7 @@ def physical_parameters(
         value, damping = objective.evaluate(x), 0.0
         for _ in range(_STEPS):
             (own, d), g, J = values(x), objective.gradient(x), objective.jacobian(x)
-            slope: Array = np.linalg.solve(d[:n, :n].T, x[:n])
+            slope: Any = np.linalg.solve(d[:n, :n].T, x[:n])
             bent = bending((begin + width * x[:n]).reshape(links, 10), slope.reshape(links, 10))
             H = J.T @ J
             H[:n, :n].reshape(links, 10, links, 10)[link, :, link] -= bent * wide
