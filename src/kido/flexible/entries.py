@@ -11,7 +11,7 @@ from kido.flexible.motion import deformed_inertia
 from kido.flexible.schema import FLEX
 from kido.jit import direct_entry, entry, kernel, view
 from kido.kernels.entries import OK, REFUSED
-from kido.kernels.integration import advance
+from kido.kernels.integration import advance, to_body_axes, to_parent_axes
 from kido.kernels.springs import add_spring_forces
 from kido.tree import DATA, TREE
 
@@ -159,11 +159,14 @@ def stage(t, d, f, h, tau):
 
     Dampers act on velocities at the start of the step, and their implicit share in the sweep brings these to its end.
     """
-    n, m = d.u.shape[0], f.eta.shape[0]
+    n, last = d.u.shape[0], t.parent.shape[0]
     for k in range(n):
-        d.tau[k] = tau[k] - t.damping[k] * f.start_q[k]
-    add_spring_forces(t, d, 0, t.parent.shape[0], d.tau)
-    for k in range(m):
+        d.tau[k] = tau[k]
+    to_parent_axes(t, d, 0, last, d.tau)
+    for k in range(n):
+        d.tau[k] -= t.damping[k] * f.start_u[k]
+    add_spring_forces(t, d, 0, last, d.tau)
+    for k in range(f.eta.shape[0]):
         f.force[k] = tau[n + k] + f.damping[k] * (f.rate[k] - f.start_rate[k])
     sweeps.velocities(t, d, f)
     return sweeps.forward_dynamics(t, d, f, h)
@@ -174,7 +177,7 @@ def step(t, d, f, h, tau):
     """One step of the midpoint rule of worlds: half a step of positions, velocities with a midpoint stage, the other half."""
     n, m = d.u.shape[0], f.eta.shape[0]
     for k in range(n):
-        f.start_q[k] = d.u[k]
+        f.start_u[k] = d.u[k]
     for k in range(m):
         f.start_rate[k] = f.rate[k]
     move(t, d, f, 0.5 * h)
@@ -182,7 +185,7 @@ def step(t, d, f, h, tau):
     status = stage(t, d, f, h, tau)
     for share in (0.5, 1.0):
         for k in range(n):
-            d.u[k] = f.start_q[k] + share * h * d.udot[k]
+            d.u[k] = f.start_u[k] + share * h * d.udot[k]
         for k in range(m):
             f.rate[k] = f.start_rate[k] + share * h * f.acceleration[k]
         if share == 0.5:
@@ -198,18 +201,23 @@ def step(t, d, f, h, tau):
 def steps(tree, data, flex, h, number, q, u, tau, Q, U):
     """Steps from (q, u), which are overwritten, under constant forces; states at the end of each go to Q and U.
 
+    Free joints of kind FREE_MIXED have their linear velocities and forces in body axes here, as FREE ones do.
+
     Returns:
         0, REFUSED, 2 + the index of a coordinate that sees no inertia, or -1 - the step whose state is not finite.
     """
     t, d, f = view(TREE, tree), view(DATA, data), view(FLEX, flex)
     if read(q, d.q, f.eta) + read(u, d.u, f.rate) != OK or tau.shape[0] != q.shape[0]:
         return REFUSED
+    last = t.parent.shape[0]
+    to_parent_axes(t, d, 0, last, d.u)
     for s in range(number):
         status = int(step(t, d, f, h, tau))
         if status >= 0:
             return 2 + status
         write(d.q, f.eta, q)
         write(d.u, f.rate, u)
+        to_body_axes(t, d, 0, last, u)
         total = 0.0
         for k in range(q.shape[0]):
             Q[s, k], U[s, k] = q[k], u[k]

@@ -147,8 +147,7 @@ class Modes(FixedAttributes):
 
     def _damping(self, ratio: ArrayLike) -> Array:
         n = self.number
-        given = np.array(ratio, float) if np.ndim(ratio) else np.full(n, ratio, float)
-        zeta = numbers(given, "damping_ratio", (n,))
+        zeta = numbers(ratio if np.ndim(ratio) else [ratio] * n, "damping_ratio", (n,))
         if not (zeta >= 0.0).all():
             raise ModelError(f"damping_ratio: expected numbers that are not negative, got {zeta.tolist()}")
         return 2.0 * zeta * np.sqrt(self.stiffness * np.diag(self.mass_matrix))

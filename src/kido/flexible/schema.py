@@ -41,5 +41,5 @@ class FLEX(Struct):
     zf = floats("modes", doc="modal bias")
     Dinv = floats("modes", doc="1 / D of each mode in its elimination")
     e = floats("modes", doc="a mode's own share of its acceleration")
-    start_q = floats("dofs", doc="work of steps: velocities before, of joints")
+    start_u = floats("dofs", doc="work of steps: velocities before, of joints")
     start_rate = floats("modes", doc="work of steps: rates before")

@@ -13,6 +13,7 @@ from kido.errors import ModelError, NameLookupError, StateError
 from kido.flexible import entries
 from kido.flexible.modes import Modes
 from kido.flexible.schema import FLEX
+from kido.jit import Struct
 from kido.kernels.entries import OK, REFUSED
 from kido.math.transform import as_numbers, as_vector, number_or_nan
 from kido.reprs import brief
@@ -263,28 +264,32 @@ class FlexibleTree(FixedAttributes):
                 raise ModelError(f"prescribed: expected coordinates of joints, below {self.skeleton.num_dofs}, got {k!r}")
         Q, U = np.empty((number + 1, n)), np.empty((number + 1, n))
         Q[0], U[0] = self._vector(positions, "positions"), self._vector(velocities, "velocities")
-        self._compiled()
-        self._tree.prescribed[:] = 0
-        self._tree.prescribed[list(given)] = 1
-        try:
-            called = callable(forces) or bool(given)
-            for s in range(number) if called else (0,):
-                time = s * time_step
-                applied = forces(time, Q[s].copy(), U[s].copy()) if callable(forces) else forces  # type: ignore[operator]
-                for k, acceleration in given.items():
-                    self._data.udot[k] = acceleration(time + 0.5 * time_step)
-                last = s + 1 if called else number
-                self._run(time_step, Q[s : last + 1], U[s : last + 1], self._forces(applied), s)
-        finally:
-            self._tree.prescribed[:] = 0
+        tree = self._tree_of_steps(list(given))
+        called = callable(forces) or bool(given)
+        for s in range(number) if called else (0,):
+            time = s * time_step
+            applied = forces(time, Q[s].copy(), U[s].copy()) if callable(forces) else forces
+            for k, acceleration in given.items():
+                self._data.udot[k] = acceleration(time + 0.5 * time_step)
+            last = s + 1 if called else number
+            self._run(tree, time_step, Q[s : last + 1], U[s : last + 1], self._forces(applied), s)
         return FlexibleMotion(np.arange(number + 1) * time_step, Q, U)
 
     # Calls -----------------------------------------------------------------------------------------------
 
-    def _run(self, h: float, Q: Array, U: Array, forces: Array, first: int) -> None:
+    def _tree_of_steps(self, prescribed: list[int]) -> Struct:
+        """The tree with free joints that move in fixed axes, as worlds have them, but for those with given accelerations."""
+        links, tree = self._compiled(), self._tree
+        kind, flags = links.kinds_in_worlds(tree.kind), np.zeros_like(tree.prescribed)
+        flags[prescribed] = 1
+        moved = tree.body_of_dof[prescribed]
+        kind[moved] = tree.kind[moved]
+        return tree.sharing(kind=kind, prescribed=flags)
+
+    def _run(self, tree: Struct, h: float, Q: Array, U: Array, forces: Array, first: int) -> None:
         """Steps from the states in the first rows, which fill the others."""
         q, u = Q[0].copy(), U[0].copy()
-        t, d, f = self._tree.address, self._data.address, self._flex.address
+        t, d, f = tree.address, self._data.address, self._flex.address
         status = entries.steps(t, d, f, float(h), len(Q) - 1, q, u, forces, Q[1:], U[1:])
         if status < 0:
             raise StateError(
@@ -308,7 +313,8 @@ class FlexibleTree(FixedAttributes):
         assert status != REFUSED  # arguments were checked
         raise ModelError(
             f"skeleton {self.skeleton.name!r}: the inertia seen by coordinate {status - 2} "
-            f"({self.names[status - 2]!r}) is not positive; what it moves needs mass"
+            f"({self.names[status - 2]!r}) is not positive; what it moves needs mass, or "
+            "deflections are not small beside the bodies"
         )
 
     def _forces(self, forces: ArrayLike | None) -> Array:
