@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
-from trees import KINDS, body_series, motion, random_inertia, random_joint, skew, times
 
 import kido
 from kido.flexible import FlexibleBody, FlexibleTree, ModeNode, Modes
+from trees import KINDS, body_series, motion, random_inertia, random_joint, skew, times
 
 
 def orthogonal(masses, shapes, stiffness) -> tuple[np.ndarray, np.ndarray]:
@@ -38,7 +38,7 @@ CLOUDS: dict[Modes, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
 
 
 def random_tree(seed: int, bodies: int = 8, kinds: tuple[str, ...] = KINDS) -> FlexibleTree:
-    """A branched tree; every second body is flexible, and what hangs on it hangs on one of its nodes, or on its frame."""
+    """A branched tree: every second body is flexible, and carries others on its nodes, the first on its frame too."""
     rng = np.random.default_rng(seed)
     skeleton = kido.Skeleton("flexible")
     flexible: list[FlexibleBody] = []
@@ -55,7 +55,9 @@ def random_tree(seed: int, bodies: int = 8, kinds: tuple[str, ...] = KINDS) -> F
             flexible.append(made)
             places += [made.node("a"), made.node("b")]
     # What is welded to a flexible body's own frame moves with its inboard node.
-    skeleton.add_body("welded", kido.WeldJoint(transform_from_parent=(0.1, 0.2, -0.1)), flexible[0].body, random_inertia(rng, 0.5))
+    skeleton.add_body(
+        "welded", kido.WeldJoint(transform_from_parent=(0.1, 0.2, -0.1)), flexible[0].body, random_inertia(rng, 0.5)
+    )
     for dof in skeleton.dofs[::3]:
         dof.armature = 0.1
     return FlexibleTree(skeleton, flexible)
@@ -106,7 +108,7 @@ class Dense:
                     X[:3, :3], X[:3, 3] = turn[k], node.translation @ eta[k]
                 own[0][:3, 3] += node.position
                 own[0][3, 3] = 1.0
-                own = tuple(own)
+                own = own[0], own[1], own[2]
             else:
                 d = body.parent_joint.dofs
                 part = slice(d[0].index, d[0].index + len(d)) if d else slice(0, 0)
@@ -178,6 +180,3 @@ class Dense:
         for flexible in self.tree.bodies:
             total += 0.5 * float(flexible.modes.stiffness @ self.q[self.tree.modes_of(flexible)] ** 2)
         return total
-
-
-

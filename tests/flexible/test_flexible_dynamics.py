@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from flexible_trees import CLOUDS, Dense, orthogonal, random_modes, random_tree
-from trees import relative_error
 
 import kido
+from flexible_trees import CLOUDS, Dense, orthogonal, random_modes, random_tree
 from kido.flexible import FlexibleBody, FlexibleTree, ModeNode, Modes
+from trees import relative_error
 
 SEEDS = range(6)  # between them every kind of joint carries flexible and rigid bodies
 
@@ -135,7 +135,9 @@ def test_terms_of_second_order_are_those_of_the_points() -> None:
     bend = rng.normal(size=(8, 3, 2, 2))
     bend += bend.swapaxes(2, 3)
     skeleton = kido.Skeleton("free")
-    flexible = FlexibleBody(skeleton.add_body("body", kido.FreeJoint()), Modes(masses, rho, shapes, stiffness, (), bend))
+    flexible = FlexibleBody(
+        skeleton.add_body("body", kido.FreeJoint()), Modes(masses, rho, shapes, stiffness, (), bend)
+    )
     tree = FlexibleTree(skeleton, [flexible])
     eta = rng.normal(size=2)
 

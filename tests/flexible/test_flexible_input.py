@@ -103,7 +103,9 @@ def test_sections_and_materials_that_cannot_be() -> None:
 def test_bodies_that_cannot_be_flexible_are_left_as_they_are() -> None:
     skeleton = kido.Skeleton("s")
     heavy = skeleton.add_body("heavy", kido.RevoluteJoint(), None, kido.Inertia(1.0))
-    with pytest.raises(kido.ModelError, match="body 'heavy' has a mass of 1 kg; a flexible body's inertia is that of its"):
+    with pytest.raises(
+        kido.ModelError, match="body 'heavy' has a mass of 1 kg; a flexible body's inertia is that of its"
+    ):
         FlexibleBody(heavy, modes())
     carrier = skeleton.add_body("carrier", kido.WeldJoint(), heavy)
     skeleton.add_body("carrier_tip", kido.WeldJoint(), heavy)

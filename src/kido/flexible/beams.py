@@ -292,7 +292,9 @@ class _Beam:
         line, a = self.line, self.section
         corners = np.zeros((1, 2))
         if self.thick:  # four points with the moments of the section
-            corners = np.array([[y, z] for y in (-1, 1) for z in (-1, 1)]) * np.sqrt([a.about_z / a.area, a.about_y / a.area])
+            corners = np.array([[y, z] for y in (-1, 1) for z in (-1, 1)]) * np.sqrt(
+                [a.about_z / a.area, a.about_y / a.area]
+            )
         x, offset = np.repeat(line.x, len(corners)), np.tile(corners, (len(line.x), 1))
         masses = np.repeat(line.weight, len(corners)) * self.material.density * a.area / len(corners)
         shapes = self.displacements(x, offset)[0]
@@ -328,7 +330,9 @@ def _lowest(K: Array, M: Array, number: int, held: int, boundary: str, line: _Li
         basis = np.eye(size)[:, held:]
         if boundary == "craig-bampton":
             if number < held:
-                raise ModelError(f"{kind}: craig-bampton needs at least {held} modes, for forces at the tip; got {number}")
+                raise ModelError(
+                    f"{kind}: craig-bampton needs at least {held} modes, for forces at the tip; got {number}"
+                )
             tip = np.arange(size - 2, size - 2 + held)
             inner = np.setdiff1d(np.arange(held, size), tip)
             static = np.zeros((size, held))

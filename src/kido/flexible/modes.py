@@ -48,7 +48,9 @@ class ModeNode:
         object.__setattr__(self, "position", fixed(numbers(self.position, f"{what}: position", (3,))))
         object.__setattr__(self, "translation", fixed(translation))
         object.__setattr__(self, "rotation", fixed(rotation))
-        object.__setattr__(self, "second_order", fixed(symmetric(self.second_order, f"{what}: second_order", (3, n, n))))
+        object.__setattr__(
+            self, "second_order", fixed(symmetric(self.second_order, f"{what}: second_order", (3, n, n)))
+        )
 
     __repr__ = brief
 
@@ -110,9 +112,7 @@ class Modes(FixedAttributes):
         self.S2 = fixed(np.einsum("p,pamn->mna", m, bent))
         self.J1 = fixed(2.0 * second_moment(m, rho[:, :, None], phi)[0])
         along = bent.reshape(p, 3, n * n)
-        self.J2 = fixed(
-            second_moment(m, phi, phi) + second_moment(m, rho[:, :, None], along)[0].reshape(n, n, 3, 3)
-        )
+        self.J2 = fixed(second_moment(m, phi, phi) + second_moment(m, rho[:, :, None], along)[0].reshape(n, n, 3, 3))
         self.R1 = fixed(np.cross(rho[:, :, None], phi, axis=1).transpose(2, 0, 1).swapaxes(1, 2) @ m)
         turning = np.cross(phi[:, :, None, :], phi[:, :, :, None], axis=1)  # (p, 3, m, n): Phi_n x Phi_m
         turning = turning + np.cross(rho[:, :, None, None], bent, axis=1)

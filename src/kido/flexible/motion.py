@@ -12,7 +12,7 @@ Source: Wallrapp and Schwertassek (1991); Jain and Rodriguez (1992); the form of
 
 from __future__ import annotations
 
-from kido.jit import kernel
+from kido.jit import inlined, kernel
 from kido.joints.frames import joint_frame, rotation_of
 from kido.kernels.inertia import body_inertia
 from kido.math.lie import left_jacobian_coefficients
@@ -33,10 +33,9 @@ _B = (-1 / 120, 2 / 5040, -3 / 362880, 4 / 39916800, -5 / 6227020800, 6 / 130767
 _SERIES = 0.25  # [rad^2] below which these are used
 
 
-@kernel
-def left_jacobian(t0, t1, t2, x, y, z):
-    """V x with V the left Jacobian of exp at the rotation vector t: angular velocity of exp(t) per rate of t."""
-    a, b = left_jacobian_coefficients(t0 * t0 + t1 * t1 + t2 * t2)
+@inlined
+def left_jacobian(a, b, t0, t1, t2, x, y, z):
+    """V x with V the left Jacobian of exp at the rotation vector t, whose coefficients are a and b."""
     c0, c1, c2 = cross(t0, t1, t2, x, y, z)
     e0, e1, e2 = cross(t0, t1, t2, c0, c1, c2)
     return x + a * c0 + b * e0, y + a * c1 + b * e1, z + a * c2 + b * e2
@@ -72,8 +71,8 @@ def left_jacobian_rate(t0, t1, t2, x, y, z):
 # Nodes -------------------------------------------------------------------------------------------------------
 
 
-@kernel
-def sum_of(f, columns, first, number, values, start):
+@inlined
+def sum_of(columns, first, number, values, start):
     """Sum over modes of columns times values."""
     x, y, z = 0.0, 0.0, 0.0
     for m in range(number):
@@ -92,18 +91,18 @@ def node_pose(t, d, f, i):
     m0, number = f.first_mode[c], f.first_mode[c + 1] - f.first_mode[c]
     column, pair = f.first_column[j], f.first_node_pair[j]
     R = rotation_of(d, parent)
-    t0, t1, t2 = sum_of(f, f.rotation, column, number, f.eta, m0)
+    t0, t1, t2 = sum_of(f.rotation, column, number, f.eta, m0)
+    a, b = left_jacobian_coefficients(t0 * t0 + t1 * t1 + t2 * t2)
     x, y, z = t.position_pj[i, 0], t.position_pj[i, 1], t.position_pj[i, 2]
     for m in range(number):
-        g0, g1, g2 = sum_of(f, f.quadratic, pair + m * number, number, f.eta, m0)
+        g0, g1, g2 = sum_of(f.quadratic, pair + m * number, number, f.eta, m0)
         f0, f1, f2 = f.translation[column + m, 0], f.translation[column + m, 1], f.translation[column + m, 2]
         s = f.eta[m0 + m]
         x += s * (f0 + 0.5 * g0)
         y += s * (f1 + 0.5 * g1)
         z += s * (f2 + 0.5 * g2)
-        w0, w1, w2 = left_jacobian(
-            t0, t1, t2, f.rotation[column + m, 0], f.rotation[column + m, 1], f.rotation[column + m, 2]
-        )
+        x0, x1, x2 = f.rotation[column + m, 0], f.rotation[column + m, 1], f.rotation[column + m, 2]
+        w0, w1, w2 = left_jacobian(a, b, t0, t1, t2, x0, x1, x2)
         w0, w1, w2 = rotate(R, w0, w1, w2)
         v0, v1, v2 = rotate(R, f0 + g0, f1 + g1, f2 + g2)
         set_row(f.Pi, column + m, w0, w1, w2, v0, v1, v2)
@@ -115,13 +114,13 @@ def node_pose(t, d, f, i):
     d.p[i, 0], d.p[i, 1], d.p[i, 2] = d.p[parent, 0] + x, d.p[parent, 1] + y, d.p[parent, 2] + z
 
 
-@kernel
+@inlined
 def set_row(A, i, x0, x1, x2, x3, x4, x5):
     """Row i of A."""
     A[i, 0], A[i, 1], A[i, 2], A[i, 3], A[i, 4], A[i, 5] = x0, x1, x2, x3, x4, x5
 
 
-@kernel
+@inlined
 def add_row(A, i, x0, x1, x2, x3, x4, x5):
     """Add to row i of A."""
     A[i, 0] += x0
@@ -132,7 +131,7 @@ def add_row(A, i, x0, x1, x2, x3, x4, x5):
     A[i, 5] += x5
 
 
-@kernel
+@inlined
 def node_motion(f, c, j, values):
     """Pi times the values of flexible body c's modes, at its node j."""
     w0, w1, w2, v0, v1, v2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -156,13 +155,13 @@ def node_velocity(t, d, f, i):
     m0, number = f.first_mode[c], f.first_mode[c + 1] - f.first_mode[c]
     column, pair = f.first_column[j], f.first_node_pair[j]
     R = rotation_of(d, parent)
-    t0, t1, t2 = sum_of(f, f.rotation, column, number, f.eta, m0)
-    x, y, z = sum_of(f, f.rotation, column, number, f.rate, m0)
+    t0, t1, t2 = sum_of(f.rotation, column, number, f.eta, m0)
+    x, y, z = sum_of(f.rotation, column, number, f.rate, m0)
     e0, e1, e2 = left_jacobian_rate(t0, t1, t2, x, y, z)
     e0, e1, e2 = rotate(R, e0, e1, e2)
     x, y, z = 0.0, 0.0, 0.0
     for m in range(number):
-        g0, g1, g2 = sum_of(f, f.quadratic, pair + m * number, number, f.rate, m0)
+        g0, g1, g2 = sum_of(f.quadratic, pair + m * number, number, f.rate, m0)
         s = f.rate[m0 + m]
         x += s * g0
         y += s * g1
@@ -174,7 +173,9 @@ def node_velocity(t, d, f, i):
     a0, a1, a2 = cross(q0, q1, q2, w0, w1, w2)
     a3, a4, a5 = cross(q0, q1, q2, c0 + 2.0 * v0, c1 + 2.0 * v1, c2 + 2.0 * v2)
     set_row(d.a, i, a0 + e0, a1 + e1, a2 + e2, a3 + x, a4 + y, a5 + z)
-    set_row(d.V, i, q0 + w0, q1 + w1, q2 + w2, d.V[parent, 3] + c0 + v0, d.V[parent, 4] + c1 + v1, d.V[parent, 5] + c2 + v2)
+    set_row(
+        d.V, i, q0 + w0, q1 + w1, q2 + w2, d.V[parent, 3] + c0 + v0, d.V[parent, 4] + c1 + v1, d.V[parent, 5] + c2 + v2
+    )
 
 
 # Inertia and bias --------------------------------------------------------------------------------------------
@@ -232,7 +233,7 @@ def deformed_inertia(t, d, f, i):
     d.mc[i, 2] += S2
 
 
-@kernel
+@inlined
 def modal_momentum(f, c, values):
     """Sum over modes of X times values: [angular; linear] momentum about the body's origin at these rates."""
     h0, h1, h2, h3, h4, h5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -267,8 +268,8 @@ def modal_bias(t, d, f, i):
         k0, k1, k2 = multiply_symmetric(
             (f.JD[m, 0], f.JD[m, 1], f.JD[m, 2], f.JD[m, 3], f.JD[m, 4], f.JD[m, 5]), w0, w1, w2
         )
-        x, y, z = sum_of(f, f.R2, row, number, f.rate, m0)
-        a, b, h = sum_of(f, f.S2, row, number, f.rate, m0)
+        x, y, z = sum_of(f.R2, row, number, f.rate, m0)
+        a, b, h = sum_of(f.S2, row, number, f.rate, m0)
         u, v, r = 0.0, 0.0, 0.0  # what this mode's coordinate does to the other rates' angular momentum
         for n in range(number):
             p = f.rate[m0 + n]

@@ -22,7 +22,7 @@ from kido.flexible.motion import (
     node_pose,
     node_velocity,
 )
-from kido.jit import all_positive, clear, kernel
+from kido.jit import all_positive, clear, inlined, kernel
 from kido.joints.motion import hinge_column
 from kido.kernels.articulated import add_to_parent, at_parent
 from kido.kernels.energy import potential_energy as rigid_potential_energy
@@ -80,7 +80,7 @@ def accelerations(t, d, f):
             add_node_motion(t, d, f, i, f.acceleration)
 
 
-@kernel
+@inlined
 def add_node_motion(t, d, f, i, values):
     """A of link i, a node, += Pi values."""
     c = f.flex_of_body[t.parent[i]]
@@ -143,7 +143,7 @@ def inverse_dynamics(t, d, f):
         gather_force(t, d, i)
 
 
-@kernel
+@inlined
 def column_dot_of(H, k, A, i):
     """H_k . A_i of rows of two arrays."""
     return (H[k, 0] * A[i, 0] + H[k, 1] * A[i, 1] + H[k, 2] * A[i, 2]) + (
@@ -204,8 +204,9 @@ def mass_matrix(t, d, f, M):
             number = f.first_mode[c + 1] - f.first_mode[c]
             for m in range(number):
                 row = f.first_mode[c] + m
-                for n in range(number):
-                    M[size + row, size + f.first_mode[c] + n] = f.ff[f.first_pair[c] + m * number + n]
+                for n in range(m + 1):
+                    k = size + f.first_mode[c] + n
+                    M[size + row, k] = M[k, size + row] = f.ff[f.first_pair[c] + m * number + n]
                 x = f.X
                 spread(
                     t, d, f, i, t.first_dof[i + 1], size + row,
@@ -221,13 +222,12 @@ def mass_matrix(t, d, f, M):
             add_composite(d, i, parent)
 
 
-@kernel
+@inlined
 def carry(t, d, f, i, m, z0, z1, z2, z3, z4, z5):
-    """Add what node i carries, P+ Pi of mode m = z, to X and the modal inertia of its body."""
+    """Add what node i carries, P+ Pi of mode m = z, to X and the modal inertia of its body, on and below the diagonal."""
     c, column = f.flex_of_body[t.parent[i]], f.first_column[f.node_of_body[i]]
-    number = f.first_mode[c + 1] - f.first_mode[c]
-    row = f.first_pair[c] + m * number
-    for n in range(number):
+    row = f.first_pair[c] + m * (f.first_mode[c + 1] - f.first_mode[c])
+    for n in range(m + 1):
         s = f.Pi[column + n, 0] * z0 + f.Pi[column + n, 1] * z1 + f.Pi[column + n, 2] * z2
         s += f.Pi[column + n, 3] * z3 + f.Pi[column + n, 4] * z4 + f.Pi[column + n, 5] * z5
         f.ff[row + n] += s
@@ -250,7 +250,13 @@ def node_to_body(t, d, f, i):
         h = f.Pi
         f.zf[f.first_mode[c] + m] += column_dot_of(h, column + m, d.z, i)
         z0, z1, z2, z3, z4, z5 = apply_inertia(
-            P, h[column + m, 0], h[column + m, 1], h[column + m, 2], h[column + m, 3], h[column + m, 4], h[column + m, 5]
+            P,
+            h[column + m, 0],
+            h[column + m, 1],
+            h[column + m, 2],
+            h[column + m, 3],
+            h[column + m, 4],
+            h[column + m, 5],
         )
         carry(t, d, f, i, m, z0, z1, z2, z3, z4, z5)
     add_shifted(d, parent, P, d.l[i, 0], d.l[i, 1], d.l[i, 2])

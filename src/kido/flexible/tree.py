@@ -1,85 +1,27 @@
-"""Flexible bodies of a skeleton, and the dynamics of a skeleton that has some."""
+"""The dynamics of a skeleton that has flexible bodies."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.attributes import FixedAttributes, dataclass
-from kido.errors import ModelError, NameLookupError, StateError
+from kido.errors import ModelError, StateError
 from kido.flexible import entries
-from kido.flexible.modes import Modes
-from kido.flexible.schema import FLEX
+from kido.flexible.body import FlexibleBody
+from kido.flexible.filling import fill
 from kido.jit import Struct
 from kido.kernels.entries import OK, REFUSED
 from kido.math.transform import as_numbers, as_vector, number_or_nan
 from kido.reprs import brief
-from kido.skeleton import BodyNode, Skeleton, WeldJoint
-from kido.skeleton.compiler import compile_skeleton
+from kido.skeleton import BodyNode, Skeleton
+from kido.skeleton.compiler import Links, compile_skeleton
 
 Array = NDArray[np.float64]
 ORIGIN = (0.0, 0.0, 0.0)
-
-
-class FlexibleBody(FixedAttributes):
-    """A body of a skeleton that deforms by modes.
-
-    The body's frame is the inboard node of the modes, so its joint is between the parent and that node. It gets the
-    inertia of the undeformed body, and each node becomes a body without mass that is welded to it: other bodies hang on
-    these. The skeleton itself stays rigid; `FlexibleTree` computes with the modes.
-
-    Args:
-        body: a body of a skeleton, without other inertia and bodies on it.
-        modes: how it deforms.
-
-    Raises:
-        ModelError: the body has inertia or children, is a soft body, or names of nodes are taken; nothing is changed then.
-    """
-
-    def __init__(self, body: BodyNode, modes: Modes):
-        if not isinstance(body, BodyNode) or type(body) is not BodyNode:
-            raise ModelError(f"body: expected a rigid body of a skeleton, got {body!r}")
-        if not isinstance(modes, Modes):
-            raise ModelError(f"body {body.name!r}: modes: expected kido.flexible.Modes, got {modes!r}")
-        if body.mass > 0.0:
-            raise ModelError(
-                f"body {body.name!r} has a mass of {body.mass:g} kg; a flexible body's inertia is that of its modes: "
-                "give a body without any"
-            )
-        if body.children:
-            names = ", ".join(repr(b.name) for b in body.children)
-            raise ModelError(f"body {body.name!r} carries {names}: make it flexible first, then hang bodies on its nodes")
-        skeleton = body.skeleton
-        places = {node.name: f"{body.name}_{node.name}" for node in modes.nodes}
-        taken = [name for name in places.values() if any(b.name == name for b in skeleton.bodies)]
-        if taken:
-            raise ModelError(f"skeleton {skeleton.name!r} has a body {taken[0]!r} already: rename it, or the node")
-        self.body, self.modes = body, modes
-        body.inertia = modes.inertia
-        body.own_link = True
-        self._nodes: dict[str, BodyNode] = {}
-        for node in modes.nodes:
-            X = np.eye(4)
-            X[:3, 3] = node.position
-            made = skeleton.add_body(places[node.name], WeldJoint(transform_from_parent=X), body)
-            made.own_link = True
-            self._nodes[node.name] = made
-
-    def node(self, name: str) -> BodyNode:
-        """The body that follows a node.
-
-        Raises:
-            NameLookupError: there is no such node; lists them.
-        """
-        if name not in self._nodes:
-            raise NameLookupError(f"node of flexible body {self.body.name!r}", name, list(self._nodes))
-        return self._nodes[name]
-
-    def __repr__(self) -> str:
-        return f"FlexibleBody({self.body.name!r}, {self.modes!r})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,18 +121,15 @@ class FlexibleTree(FixedAttributes):
     ) -> tuple[Array, Array]:
         """(velocity, acceleration) of a body at its origin: [angular; linear] (6,) each [rad/s, m/s; and per second]."""
         body = self._body(body)
-        links, n = self._compiled(), 0
-        n = len(links.top)
-        V, A = np.empty((n, 6)), np.empty((n, 6))
+        links = self._compiled()
+        V, A = np.empty((2, len(links.top), 6))
         state = [self._vector(positions, "positions"), self._vector(velocities, "velocities")]
         self._call(entries.motions, *state, self._vector(accelerations, "accelerations"), V, A)
         link = int(links.of_body[body.index])
-        V, A = V[link].copy(), A[link].copy()
-        X = np.eye(4)
-        arm = self._arm(link, links.offset[body.index][:3, 3]) if links.offset[body.index][:3, 3].any() else X[:3, 3]
-        A[3:] += np.cross(A[:3], arm) + np.cross(V[:3], np.cross(V[:3], arm))
-        V[3:] += np.cross(V[:3], arm)
-        return V, A
+        arm = self._data.R[link].reshape(3, 3) @ links.offset[body.index][:3, 3]
+        w, wdot = V[link, :3], A[link, :3]
+        v, a = V[link, 3:] + np.cross(w, arm), A[link, 3:] + np.cross(wdot, arm) + np.cross(w, np.cross(w, arm))
+        return np.append(w, v), np.append(wdot, a)
 
     # Dynamics --------------------------------------------------------------------------------------------
 
@@ -207,9 +146,7 @@ class FlexibleTree(FixedAttributes):
         self._call(entries.inverse_dynamics, *state, self._vector(accelerations, "accelerations"), tau)
         return tau
 
-    def forward_dynamics(
-        self, positions: ArrayLike, velocities: ArrayLike, forces: ArrayLike | None = None
-    ) -> Array:
+    def forward_dynamics(self, positions: ArrayLike, velocities: ArrayLike, forces: ArrayLike | None = None) -> Array:
         """Accelerations (coordinates,) by forces, by default none: the inverse of `inverse_dynamics`. O(n).
 
         Raises:
@@ -261,7 +198,9 @@ class FlexibleTree(FixedAttributes):
         given = dict(prescribed or {})
         for k in given:
             if not 0 <= k < self.skeleton.num_dofs:
-                raise ModelError(f"prescribed: expected coordinates of joints, below {self.skeleton.num_dofs}, got {k!r}")
+                raise ModelError(
+                    f"prescribed: expected coordinates of joints, below {self.skeleton.num_dofs}, got {k!r}"
+                )
         Q, U = np.empty((number + 1, n)), np.empty((number + 1, n))
         Q[0], U[0] = self._vector(positions, "positions"), self._vector(velocities, "velocities")
         tree = self._tree_of_steps(list(given))
@@ -342,60 +281,17 @@ class FlexibleTree(FixedAttributes):
             raise ModelError(f"expected a body of skeleton {self.skeleton.name!r} or its name, got {body!r}")
         return found
 
-    def _arm(self, link: int, offset: Array) -> Array:
-        return self._data.R[link].reshape(3, 3) @ offset
-
-    def _compiled(self) -> Any:
+    def _compiled(self) -> Links:
         """Links of the skeleton as it is now; makes arrays if it was edited."""
         if self._version != self.skeleton.version:
             skeleton = self.skeleton
             for flexible in self.bodies:
                 if flexible.body.skeleton is not skeleton:
-                    raise ModelError(f"flexible body {flexible.body.name!r} was taken out of skeleton {skeleton.name!r}")
+                    raise ModelError(
+                        f"flexible body {flexible.body.name!r} was taken out of skeleton {skeleton.name!r}"
+                    )
             self._links, self._tree, self._data = compile_skeleton(skeleton, np.array(skeleton.gravity))
             self._flex = fill(self._links, self.bodies)
             self._version = skeleton.version
         self._tree.gravity[:] = self.skeleton.gravity
         return self._links
-
-
-def fill(links: Any, bodies: Sequence[FlexibleBody]) -> FLEX:
-    """FLEX of the flexible bodies of a skeleton with the given links."""
-    modes = [b.modes for b in bodies]
-    counts = np.array([m.number for m in modes], np.int64)
-    flex_of, node_of = np.full(len(links.top), -1, np.int64), np.full(len(links.top), -1, np.int64)
-    nodes, owners = [], []
-    for c, flexible in enumerate(bodies):
-        flex_of[links.of_body[flexible.body.index]] = c
-        for node in flexible.modes.nodes:
-            node_of[links.of_body[flexible.node(node.name).index]] = len(nodes)
-            nodes.append(node)
-            owners.append(counts[c])
-    columns = np.array(owners, np.int64)
-    flex = FLEX(
-        flex_of_body=flex_of, node_of_body=node_of, modes=int(counts.sum()), pairs=int((counts**2).sum()),
-        columns=int(columns.sum()), node_pairs=int((columns**2).sum()), dofs=sum(b.parent_joint.num_dofs for b in links.top),
-        first_mode=_starts(counts), first_pair=_starts(counts**2),
-        first_column=_starts(columns), first_node_pair=_starts(columns**2),
-    )  # fmt: skip
-    own = {
-        "stiffness": [m.stiffness for m in modes], "damping": [m.damping for m in modes],
-        "S1": [m.S1 for m in modes], "S2": [m.S2.reshape(-1, 3) for m in modes],
-        "J1": [_six(m.J1) for m in modes], "J2": [_six(m.J2.reshape(-1, 3, 3)) for m in modes],
-        "R1": [m.R1 for m in modes], "R2": [m.R2.reshape(-1, 3) for m in modes],
-        "mass": [m.mass_matrix.ravel() for m in modes],
-        "translation": [n.translation.T for n in nodes], "rotation": [n.rotation.T for n in nodes],
-        "quadratic": [n.second_order.reshape(3, -1).T for n in nodes],
-    }  # fmt: skip
-    for field, parts in own.items():
-        if parts:
-            getattr(flex, field)[:] = np.concatenate(parts)
-    return flex
-
-
-def _starts(counts: Array) -> Array:
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-
-
-def _six(J: Array) -> Array:
-    return J[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
