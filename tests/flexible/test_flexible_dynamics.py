@@ -128,7 +128,7 @@ def test_bias_follows_from_the_mass_matrix_by_lagrange() -> None:
 
 
 def test_terms_of_second_order_are_those_of_the_points() -> None:
-    """What is left out of M is small of the order that is said: 3 for the body, 2 for its coupling to modes, 1 for modes."""
+    """What is left out of M is of the order that is said: 3 for the body, 2 for its coupling to modes, 1 for modes."""
     rng = np.random.default_rng(2)
     masses, rho = rng.uniform(0.1, 1.0, 8), rng.normal(size=(8, 3))
     shapes, stiffness = orthogonal(masses, rng.normal(size=(8, 3, 2)), np.diag([1.0, 2.0]))

@@ -92,7 +92,7 @@ def test_beams_that_cannot_be(changes: dict[str, Any], message: str) -> None:
 def test_sections_and_materials_that_cannot_be() -> None:
     with pytest.raises(kido.ModelError, match="section: area: expected a finite number above 0, got -1"):
         Section(-1.0, 1.0, 1.0)
-    with pytest.raises(kido.ModelError, match="inner radius: expected a number from 0 to below 0.1, got 0.2"):
+    with pytest.raises(kido.ModelError, match=r"inner radius: expected a number from 0 to below 0\.1, got 0\.2"):
         Section.tube(0.1, 0.2)
     with pytest.raises(kido.ModelError, match="Young's modulus"):
         Material(0.0, 1.0)

@@ -161,5 +161,5 @@ def test_large_deflections_are_said_to_be_too_large() -> None:
     tree = satellite(axial=0, torsion=0)
     q, u = start(tree)
     q[tree.modes_of(tree.bodies[1])] = [0.0, 0.0, 2.0]
-    with pytest.raises(kido.ModelError, match="is not positive; .* deflections are not small"):
+    with pytest.raises(kido.ModelError, match=r"is not positive; .* deflections are not small"):
         tree.forward_dynamics(q, u)

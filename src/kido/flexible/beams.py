@@ -1,11 +1,11 @@
 """Modes of straight beams, from a length, a section and a material.
 
-A beam lies along x from its inboard node, the origin. Its fields (two bendings, stretch, twist) do not couple, so each is
-one line of finite elements: cubic for all, for bending with shear in their shape functions, which are then exact for
-forces at nodes. The mass is taken at Gauss points, which integrate these fields exactly.
+A beam lies along x from its inboard node, the origin. Its fields (two bendings, stretch, twist) do not couple, so each
+is one line of finite elements: cubic for all, for bending with shear in their shape functions, which are then exact
+for forces at nodes. The mass is taken at Gauss points, which integrate these fields exactly.
 
-Source: Przemieniecki (1968), Theory of Matrix Structural Analysis; Craig and Bampton (1968), Coupling of substructures for
-dynamic analyses; Friedman and Kosmatka (1993), An improved two-node Timoshenko beam finite element.
+Source: Przemieniecki (1968), Theory of Matrix Structural Analysis; Craig and Bampton (1968), Coupling of substructures
+for dynamic analyses; Friedman and Kosmatka (1993), An improved two-node Timoshenko beam finite element.
 """
 
 from __future__ import annotations
@@ -145,8 +145,8 @@ def beam_modes(
         Modes with a largest deflection of 1, or twist of 1 rad, positive at the tip: coordinates are metres or radians.
 
     Raises:
-        ModelError: a number out of range, no mode at all or more than the elements have, a theory or boundary that there
-            is not, nodes off the beam, twist of an Euler-Bernoulli beam.
+        ModelError: a number out of range, no mode at all or more than the elements have, a theory or boundary that
+            there is not, nodes off the beam, twist of an Euler-Bernoulli beam.
     """
     L = _check("length", length)
     for what, value, choices in (("theory", theory, THEORIES), ("boundary", boundary, BOUNDARIES)):
@@ -256,7 +256,7 @@ class _Beam:
         self.fields.append((kind, shear, vectors * scale, stiffness * scale**2))
 
     def displacements(self, x: Array, offset: Array) -> tuple[Array, Array, Array]:
-        """Displacement and rotation (places, 3, modes) of points at x, off the axis by (y, z); and slopes of bending."""
+        """Displacement and rotation (places, 3, modes) of points at x, off the axis by (y, z); slopes of bending."""
         moved, turned, slopes = [], [], []
         y, z = offset[:, :1], offset[:, 1:]
         for kind, shear, vectors, _ in self.fields:
@@ -270,7 +270,8 @@ class _Beam:
                 u[..., 0] = value
             else:
                 u[..., 1], u[..., 2], w[..., 0] = -value * z, value * y, value
-            moved.append(u), turned.append(w), slopes.append(b)
+            for part, own in zip((moved, turned, slopes), (u, w, b), strict=True):
+                part.append(own)
         return tuple(np.concatenate(part, axis=1).swapaxes(1, 2) for part in (moved, turned, slopes))  # type: ignore[return-value]
 
     def shortening(self, x: Array) -> Array:
@@ -283,10 +284,10 @@ class _Beam:
             b = self.displacements(points.ravel(), np.zeros((points.size, 2)))[2].reshape(*points.shape, 3, -1)
             return np.einsum("k,g,kgam,kgan->kmn", last - first, WEIGHT, b, b)
 
-        edges = np.arange(line.elements + 1) * line.h
+        edges = np.linspace(0.0, line.length, line.elements + 1)
         whole = over(edges[:-1], np.nextafter(edges[1:], 0.0))
         before = np.concatenate([np.zeros((1, *whole.shape[1:])), np.cumsum(whole, axis=0)])
-        return before[starts] + over(starts * line.h, x)
+        return before[starts] + over(edges[starts], x)
 
     def modes(self, places: Mapping[str, float], damping_ratio: ArrayLike, foreshortening: bool) -> Modes:
         line, a = self.line, self.section

@@ -22,7 +22,8 @@ class FlexibleBody(FixedAttributes):
         modes: how it deforms.
 
     Raises:
-        ModelError: the body has inertia or children, is a soft body, or names of nodes are taken; nothing is changed then.
+        ModelError: the body has inertia or children, is a soft body, or names of nodes are taken. Nothing is changed
+            then.
     """
 
     def __init__(self, body: BodyNode, modes: Modes):

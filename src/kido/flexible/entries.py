@@ -1,7 +1,7 @@
 """Calls from Python into the sweeps: addresses of tree, data and FLEX, a state, and what comes out.
 
-Vectors over coordinates have those of joints first, then those of all modes. A call returns REFUSED for numbers that are not
-finite or of another size.
+Vectors over coordinates have those of joints first, then those of all modes. A call returns REFUSED for numbers that
+are not finite or of another size.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def stage(t, d, f, h, tau):
 
 @kernel
 def step(t, d, f, h, tau):
-    """One step of the midpoint rule of worlds: half a step of positions, velocities with a midpoint stage, the other half."""
+    """One step of the midpoint rule of worlds: half of the positions, velocities by a midpoint stage, then th"""
     n, m = d.u.shape[0], f.eta.shape[0]
     for k in range(n):
         f.start_u[k] = d.u[k]

@@ -29,15 +29,17 @@ def fill(links: Links, bodies: Sequence[FlexibleBody]) -> FLEX:
     columns = np.array(owners, np.int64)
     flex = FLEX(
         flex_of_body=flex_of, node_of_body=node_of, modes=int(counts.sum()), pairs=int((counts**2).sum()),
-        columns=int(columns.sum()), node_pairs=int((columns**2).sum()), dofs=sum(b.parent_joint.num_dofs for b in links.top),
+        columns=int(columns.sum()), node_pairs=int((columns**2).sum()),
+        dofs=sum(b.parent_joint.num_dofs for b in links.top),
         first_mode=_starts(counts), first_pair=_starts(counts**2),
         first_column=_starts(columns), first_node_pair=_starts(columns**2),
     )  # fmt: skip
     own = {
         "stiffness": [m.stiffness for m in modes], "damping": [m.damping for m in modes],
-        "S1": [m.S1 for m in modes], "S2": [m.S2.reshape(-1, 3) for m in modes],
-        "J1": [_six(m.J1) for m in modes], "J2": [_six(m.J2.reshape(-1, 3, 3)) for m in modes],
-        "R1": [m.R1 for m in modes], "R2": [m.R2.reshape(-1, 3) for m in modes],
+        "linear": [np.hstack([_six(m.J1), m.R1, m.S1]) for m in modes],
+        "slope": [
+            np.hstack([_six(2.0 * m.J2.reshape(-1, 3, 3)), m.R2.reshape(-1, 3), m.S2.reshape(-1, 3)]) for m in modes
+        ],
         "mass": [m.mass_matrix.ravel() for m in modes],
         "translation": [n.translation.T for n in nodes], "rotation": [n.rotation.T for n in nodes],
         "quadratic": [n.second_order.reshape(3, -1).T for n in nodes],

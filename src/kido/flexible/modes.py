@@ -58,10 +58,13 @@ class ModeNode:
 class Modes(FixedAttributes):
     """n modes of a flexible body, of point masses whose displacements are linear in n modal coordinates eta.
 
-    Point j is at rho_j + Phi_j eta, and with `second_order` at rho_j + Phi_j eta + G_j(eta, eta) / 2, in the axes of the
-    body's frame, which is that of its inboard node: no mode moves that. G is what stiffens a body under load: a bent
-    beam's points come nearer to its root (foreshortening), so that pulling at them straightens it. Terms of second order
-    in eta are kept in the first moment and the inertia of the body, and of first order in what couples modes and body.
+    Point j is at rho_j + Phi_j eta, and with `second_order` at rho_j + Phi_j eta + G_j(eta, eta) / 2, in the axes of
+    the body's frame, which is that of its inboard node: no mode moves that. G is what stiffens a body under load: a
+    bent beam's points come nearer to its root (foreshortening), so that pulling at them straightens it.
+
+    Terms of second order in eta are kept in the first moment and the inertia of the body, of first order in what
+    couples modes and body, and the modal mass is constant. Without G nothing is left out by that. With it the mass
+    matrix is positive definite for small deflections only; beyond, forward dynamics refuses.
 
     Args:
         masses: (p,) of the points [kg], not negative.
@@ -74,8 +77,8 @@ class Modes(FixedAttributes):
         names: of the modes, by default mode1, mode2, ...
 
     Raises:
-        ModelError: shapes that do not fit, numbers that are not finite, modes that are not orthogonal with the masses, a
-            mode without mass or with a stiffness that is not positive, names that occur twice; says which.
+        ModelError: shapes that do not fit, numbers that are not finite, modes that are not orthogonal with the
+            masses, a mode without mass or with a stiffness that is not positive, names that occur twice; says which.
 
     Source: Wallrapp and Schwertassek (1991), Representation of geometric stiffening in multibody system simulation.
     """

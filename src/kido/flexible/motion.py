@@ -1,7 +1,7 @@
 """Kinematics, inertia and bias of flexible bodies and their nodes, in world axes about each link's own origin.
 
-The body's frame is its inboard node's, where all modes vanish. A point of it is at rho + Phi eta + G(eta, eta) / 2 in body
-axes, G what bending takes from its length (foreshortening), and a node turns by exp(Theta eta). Its momentum is
+The body's frame is its inboard node's, where all modes vanish. A point of it is at rho + Phi eta + G(eta, eta) / 2 in
+body axes, G what bending takes from its length (foreshortening), and a node turns by exp(Theta eta). Its momentum is
 
     [h; l] = P_rr V + P_rf etadot,    P_rr = [J, S~; -S~, m],    P_rf = [r; s],    s_m = dS / d eta_m
 
@@ -72,14 +72,14 @@ def left_jacobian_rate(t0, t1, t2, x, y, z):
 
 
 @inlined
-def sum_of(columns, first, number, values, start):
-    """Sum over modes of columns times values."""
+def sum_of(columns, first, number, values, start, place=0):
+    """Sum over modes of three numbers of each row, from `place` on, times values."""
     x, y, z = 0.0, 0.0, 0.0
     for m in range(number):
         s = values[start + m]
-        x += columns[first + m, 0] * s
-        y += columns[first + m, 1] * s
-        z += columns[first + m, 2] * s
+        x += columns[first + m, place] * s
+        y += columns[first + m, place + 1] * s
+        z += columns[first + m, place + 2] * s
     return x, y, z
 
 
@@ -192,35 +192,35 @@ def deformed_inertia(t, d, f, i):
     S0, S1, S2 = 0.0, 0.0, 0.0
     for m in range(m0, m0 + number):
         row = pair + (m - m0) * number
-        r0, r1, r2 = f.R1[m, 0], f.R1[m, 1], f.R1[m, 2]
-        s0, s1, s2 = f.S1[m, 0], f.S1[m, 1], f.S1[m, 2]
-        k0, k1, k2, k3, k4, k5 = f.J1[m, 0], f.J1[m, 1], f.J1[m, 2], f.J1[m, 3], f.J1[m, 4], f.J1[m, 5]
+        k0, k1, k2, k3, k4, k5, r0, r1, r2, s0, s1, s2 = (
+            f.linear[m, 0], f.linear[m, 1], f.linear[m, 2], f.linear[m, 3], f.linear[m, 4], f.linear[m, 5],
+            f.linear[m, 6], f.linear[m, 7], f.linear[m, 8], f.linear[m, 9], f.linear[m, 10], f.linear[m, 11],
+        )  # fmt: skip
         for n in range(number):
             e = f.eta[m0 + n]
-            r0 += f.R2[row + n, 0] * e
-            r1 += f.R2[row + n, 1] * e
-            r2 += f.R2[row + n, 2] * e
-            s0 += f.S2[row + n, 0] * e
-            s1 += f.S2[row + n, 1] * e
-            s2 += f.S2[row + n, 2] * e
-            e += e
-            k0 += f.J2[row + n, 0] * e
-            k1 += f.J2[row + n, 1] * e
-            k2 += f.J2[row + n, 2] * e
-            k3 += f.J2[row + n, 3] * e
-            k4 += f.J2[row + n, 4] * e
-            k5 += f.J2[row + n, 5] * e
+            k0 += f.slope[row + n, 0] * e
+            k1 += f.slope[row + n, 1] * e
+            k2 += f.slope[row + n, 2] * e
+            k3 += f.slope[row + n, 3] * e
+            k4 += f.slope[row + n, 4] * e
+            k5 += f.slope[row + n, 5] * e
+            r0 += f.slope[row + n, 6] * e
+            r1 += f.slope[row + n, 7] * e
+            r2 += f.slope[row + n, 8] * e
+            s0 += f.slope[row + n, 9] * e
+            s1 += f.slope[row + n, 10] * e
+            s2 += f.slope[row + n, 11] * e
             f.ff[row + n] = f.mass[row + n]
         e = 0.5 * f.eta[m]  # a quadratic function is its linear term plus half of what the derivative gains
-        S0 += e * (f.S1[m, 0] + s0)
-        S1 += e * (f.S1[m, 1] + s1)
-        S2 += e * (f.S1[m, 2] + s2)
-        j0 += e * (f.J1[m, 0] + k0)
-        j1 += e * (f.J1[m, 1] + k1)
-        j2 += e * (f.J1[m, 2] + k2)
-        j3 += e * (f.J1[m, 3] + k3)
-        j4 += e * (f.J1[m, 4] + k4)
-        j5 += e * (f.J1[m, 5] + k5)
+        S0 += e * (f.linear[m, 9] + s0)
+        S1 += e * (f.linear[m, 10] + s1)
+        S2 += e * (f.linear[m, 11] + s2)
+        j0 += e * (f.linear[m, 0] + k0)
+        j1 += e * (f.linear[m, 1] + k1)
+        j2 += e * (f.linear[m, 2] + k2)
+        j3 += e * (f.linear[m, 3] + k3)
+        j4 += e * (f.linear[m, 4] + k4)
+        j5 += e * (f.linear[m, 5] + k5)
         set_row(f.JD, m, k0, k1, k2, k3, k4, k5)
         r0, r1, r2 = rotate(R, r0, r1, r2)
         s0, s1, s2 = rotate(R, s0, s1, s2)
@@ -250,9 +250,9 @@ def modal_momentum(f, c, values):
 
 @kernel
 def modal_bias(t, d, f, i):
-    """Wrench that the rates of flexible link i's modes add to its gyroscopic one; writes zf, stiffness and damping in it.
+    """Wrench that the rates of flexible link i's modes add to its gyroscopic one; writes zf.
 
-    X must be the body's own, nothing that nodes carry in it.
+    Stiffness and damping are in zf. X must be the body's own, nothing that nodes carry in it.
     """
     c = f.flex_of_body[i]
     m0, pair, number = f.first_mode[c], f.first_pair[c], f.first_mode[c + 1] - f.first_mode[c]
@@ -268,14 +268,14 @@ def modal_bias(t, d, f, i):
         k0, k1, k2 = multiply_symmetric(
             (f.JD[m, 0], f.JD[m, 1], f.JD[m, 2], f.JD[m, 3], f.JD[m, 4], f.JD[m, 5]), w0, w1, w2
         )
-        x, y, z = sum_of(f.R2, row, number, f.rate, m0)
-        a, b, h = sum_of(f.S2, row, number, f.rate, m0)
+        x, y, z = sum_of(f.slope, row, number, f.rate, m0, 6)
+        a, b, h = sum_of(f.slope, row, number, f.rate, m0, 9)
         u, v, r = 0.0, 0.0, 0.0  # what this mode's coordinate does to the other rates' angular momentum
         for n in range(number):
             p = f.rate[m0 + n]
-            u += f.R2[pair + n * number + m - m0, 0] * p
-            v += f.R2[pair + n * number + m - m0, 1] * p
-            r += f.R2[pair + n * number + m - m0, 2] * p
+            u += f.slope[pair + n * number + m - m0, 6] * p
+            v += f.slope[pair + n * number + m - m0, 7] * p
+            r += f.slope[pair + n * number + m - m0, 8] * p
         n0 += e * (k0 + x)
         n1 += e * (k1 + y)
         n2 += e * (k2 + z)

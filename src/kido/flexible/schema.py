@@ -1,9 +1,12 @@
 """What sweeps over trees with flexible bodies keep besides the tree and its data: modes, nodes and work space.
 
-Flexible body c has the modes first_mode[c] .. first_mode[c + 1] - 1, whose coordinates come after those of all joints in
-vectors over coordinates. Numbers of pairs of its modes (m, n) stand at first_pair[c] + m * modes + n. Node j, a link
-without coordinates that a mode moves, has one column per mode of its body from first_column[j] on, and pairs from
+Flexible body c has the modes first_mode[c] .. first_mode[c + 1] - 1, whose coordinates come after those of all joints
+in vectors over coordinates. Numbers of pairs of its modes (m, n) stand at first_pair[c] + m * modes + n. Node j, a link
+without coordinates that modes move, has one column per mode of its body from first_column[j] on, and pairs from
 first_node_pair[j] on. Symmetric 3x3 matrices are (xx, xy, xz, yy, yz, zz).
+
+The twelve numbers of `linear` and `slope` are of a mode: the derivative of the body's rotational inertia by its
+coordinate (6), the angular (3) and the linear (3) momentum that its rate gives, undeformed, and what each mode adds.
 """
 
 from __future__ import annotations
@@ -20,12 +23,8 @@ class FLEX(Struct):
     first_node_pair = integers("nodes1", doc="first pair of modes of each node; the last entry is the total")
     stiffness = floats("modes", unit="N/m", doc="modal stiffness K")
     damping = floats("modes", unit="N s/m", doc="modal damping D")
-    S1 = floats("modes", 3, doc="first moment of mass: its linear term, body axes")
-    S2 = floats("pairs", 3, doc="its second derivatives (foreshortening)")
-    J1 = floats("modes", 6, doc="rotational inertia: its linear term, body axes")
-    J2 = floats("pairs", 6, doc="its quadratic term")
-    R1 = floats("modes", 3, doc="angular momentum per rate of a mode, undeformed, body axes")
-    R2 = floats("pairs", 3, doc="its derivative (first index: the rate's mode)")
+    linear = floats("modes", 12, doc="of each mode, undeformed, body axes")
+    slope = floats("pairs", 12, doc="its derivative by another mode")
     mass = floats("pairs", doc="modal mass")
     translation = floats("columns", 3, doc="of a node, per mode, body axes")
     rotation = floats("columns", 3, unit="rad", doc="of a node, per mode, body axes")

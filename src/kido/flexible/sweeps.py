@@ -194,11 +194,10 @@ def mass_matrix(t, d, f, M):
         if j >= 0:
             flex, column = f.flex_of_body[parent], f.first_column[j]
             for m in range(f.first_mode[flex + 1] - f.first_mode[flex]):
-                h = f.Pi
+                h, k = f.Pi, column + m
                 z0, z1, z2, z3, z4, z5 = rigid_momentum(
-                    J, mc, P[i, 9],
-                    h[column + m, 0], h[column + m, 1], h[column + m, 2], h[column + m, 3], h[column + m, 4], h[column + m, 5],
-                )  # fmt: skip
+                    J, mc, P[i, 9], h[k, 0], h[k, 1], h[k, 2], h[k, 3], h[k, 4], h[k, 5]
+                )
                 carry(t, d, f, i, m, z0, z1, z2, z3, z4, z5)
         if c >= 0:
             number = f.first_mode[c + 1] - f.first_mode[c]
@@ -224,7 +223,7 @@ def mass_matrix(t, d, f, M):
 
 @inlined
 def carry(t, d, f, i, m, z0, z1, z2, z3, z4, z5):
-    """Add what node i carries, P+ Pi of mode m = z, to X and the modal inertia of its body, on and below the diagonal."""
+    """Add what node i carries, P+ Pi of mode m = z, to its body's X and modal inertia, on and below the diagonal."""
     c, column = f.flex_of_body[t.parent[i]], f.first_column[f.node_of_body[i]]
     row = f.first_pair[c] + m * (f.first_mode[c + 1] - f.first_mode[c])
     for n in range(m + 1):
@@ -312,7 +311,9 @@ def modes_give_way(t, d, f, i):
 
 @kernel
 def forward_dynamics(t, d, f, h):
-    """udot and f.acceleration from tau and f.force; needs `positions` and `velocities`, whose X and modal inertia it uses up.
+    """udot and f.acceleration from tau and f.force.
+
+    Needs `positions` and `velocities`, and uses up the X and the modal inertia of the former.
 
     Returns:
         The index of a coordinate that sees no inertia, or -1, as a float.

@@ -43,10 +43,11 @@ class FlexibleMotion:
 class FlexibleTree(FixedAttributes):
     """Dynamics of a skeleton some of whose bodies are flexible, in recursions over its bodies.
 
-    Coordinates are those of the skeleton's joints followed by the modes of the flexible bodies, in the order given; joints
-    may be of any kind, the tree branched, floating or fixed. Stiffness and damping of modes are part of the dynamics;
-    springs, dampers and friction of joints are forces, as they are for skeletons: `simulate` adds the first two. Spatial
-    vectors are [angular; linear] in world axes. The skeleton's own quantities are those of the undeformed bodies.
+    Coordinates are those of the skeleton's joints followed by the modes of the flexible bodies, in the order given;
+    joints may be of any kind, the tree branched, floating or fixed. Stiffness and damping of modes are part of the
+    dynamics; springs, dampers and friction of joints are forces, as they are for skeletons: `simulate` adds springs
+    and dampers. Spatial vectors are [angular; linear] in world axes. The skeleton's own quantities, and what a world
+    does with it, are those of undeformed bodies.
 
     Args:
         skeleton: its structure; edits are followed.
@@ -119,7 +120,7 @@ class FlexibleTree(FixedAttributes):
     def motion(
         self, body: BodyNode | str, positions: ArrayLike, velocities: ArrayLike, accelerations: ArrayLike
     ) -> tuple[Array, Array]:
-        """(velocity, acceleration) of a body at its origin: [angular; linear] (6,) each [rad/s, m/s; and per second]."""
+        """(velocity, acceleration) of a body at its origin, (6,) each [rad/s, m/s; rad/s^2, m/s^2]."""
         body = self._body(body)
         links = self._compiled()
         V, A = np.empty((2, len(links.top), 6))
@@ -127,9 +128,10 @@ class FlexibleTree(FixedAttributes):
         self._call(entries.motions, *state, self._vector(accelerations, "accelerations"), V, A)
         link = int(links.of_body[body.index])
         arm = self._data.R[link].reshape(3, 3) @ links.offset[body.index][:3, 3]
-        w, wdot = V[link, :3], A[link, :3]
-        v, a = V[link, 3:] + np.cross(w, arm), A[link, 3:] + np.cross(wdot, arm) + np.cross(w, np.cross(w, arm))
-        return np.append(w, v), np.append(wdot, a)
+        V, A = V[link].copy(), A[link].copy()
+        A[3:] += np.cross(A[:3], arm) + np.cross(V[:3], np.cross(V[:3], arm))
+        V[3:] += np.cross(V[:3], arm)
+        return V, A
 
     # Dynamics --------------------------------------------------------------------------------------------
 
@@ -140,7 +142,7 @@ class FlexibleTree(FixedAttributes):
         return M
 
     def inverse_dynamics(self, positions: ArrayLike, velocities: ArrayLike, accelerations: ArrayLike) -> Array:
-        """Forces (coordinates,): M udot + C(q, u) with weight, and stiffness and damping of modes. Newton-Euler, O(n)."""
+        """Forces (coordinates,): M udot + C(q, u), with weight, stiffness and damping of modes. Newton-Euler, O(n)."""
         state = [self._vector(positions, "positions"), self._vector(velocities, "velocities")]
         tau = np.empty(self.num_coordinates)
         self._call(entries.inverse_dynamics, *state, self._vector(accelerations, "accelerations"), tau)
@@ -158,7 +160,7 @@ class FlexibleTree(FixedAttributes):
         return udot
 
     def kinetic_energy(self, positions: ArrayLike, velocities: ArrayLike) -> float:
-        """[J]"""
+        """Of all bodies [J]."""
         return float(self._sums(positions, velocities)[0])
 
     def potential_energy(self, positions: ArrayLike) -> float:
@@ -212,12 +214,12 @@ class FlexibleTree(FixedAttributes):
                 self._data.udot[k] = acceleration(time + 0.5 * time_step)
             last = s + 1 if called else number
             self._run(tree, time_step, Q[s : last + 1], U[s : last + 1], self._forces(applied), s)
-        return FlexibleMotion(np.arange(number + 1) * time_step, Q, U)
+        return FlexibleMotion(np.linspace(0.0, number * time_step, number + 1), Q, U)
 
     # Calls -----------------------------------------------------------------------------------------------
 
     def _tree_of_steps(self, prescribed: list[int]) -> Struct:
-        """The tree with free joints that move in fixed axes, as worlds have them, but for those with given accelerations."""
+        """The tree with free joints that move in fixed axes, as worlds have them, but for those that are prescribed."""
         links, tree = self._compiled(), self._tree
         kind, flags = links.kinds_in_worlds(tree.kind), np.zeros_like(tree.prescribed)
         flags[prescribed] = 1
@@ -267,8 +269,8 @@ class FlexibleTree(FixedAttributes):
             raise StateError(f"{what}: expected {n} numbers, got {value!r}") from None
         if vector.shape != (n,):
             raise StateError(
-                f"{what}: expected {n} numbers, {self.skeleton.num_dofs} of joints and then those of modes, got an array "
-                f"of shape {vector.shape}"
+                f"{what}: expected {n} numbers, {self.skeleton.num_dofs} of joints and then those of modes, "
+                f"got an array of shape {vector.shape}"
             )
         if not np.isfinite(vector).all():
             k = int(np.flatnonzero(~np.isfinite(vector))[0])
