@@ -29,7 +29,7 @@ from kido.planning.robot import (
     planned_columns,
     robot_table,
 )
-from kido.planning.states import check_eight, check_states, place_all
+from kido.planning.states import check_eight, check_states, look_at_states, place_all
 from kido.planning.tables import CHECK, CHECK_NUMBERS, EDGE
 from kido.shapes import Shape
 from kido.tree import data_for
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 DEPTH = 256  # of a tree of spheres at most
+LIMIT_SLACK = 1e-9  # by which a state may be outside of limits [rad or m]
 LANE_FIELDS = ("fraction", "half", "hit", "where", "gap", "need")
 WAITING = 4096  # pieces of an edge that wait for their certificate at most
 
@@ -119,6 +120,7 @@ class CollisionChecker(FixedAttributes):
         self._limits = self._tree.lower[self.columns].copy(), self._tree.upper[self.columns].copy()
         for limit in self._limits:
             limit.setflags(write=False)
+        self._loose = self._limits[0] - LIMIT_SLACK, self._limits[1] + LIMIT_SLACK
         self._dof_names = [skeleton.dofs[int(k)].name for k in self.columns]
         self._layout = layout_of(self._tree, self.columns, held)
         self._body_groups: list[Group] = []
@@ -363,6 +365,17 @@ class CollisionChecker(FixedAttributes):
             StateError: numbers that are not finite, or not of this shape.
         """
         return self._checked(states)[:, 0] < 0.0
+
+    def states_are_good(self, states: ArrayLike) -> NDArray[np.bool_]:
+        """Which states (n, planned dofs) are free of collisions and, up to rounding, within limits.
+
+        Raises:
+            StateError: numbers that are not finite, or not of this shape.
+        """
+        Q = self.as_states(states)
+        good = np.ones(len(Q), np.int64)
+        look_at_states(self._check.address, self._numbers.address, *self._loose, Q, good)
+        return good != 0
 
     def is_free(self, state: ArrayLike) -> bool:
         """Whether a state (planned dofs,) is free of collisions."""

@@ -41,8 +41,7 @@ def goal_states(checker: CollisionChecker, solver: IkSolver, target: Any, attemp
     states = np.ascontiguousarray(found.positions[np.asarray(found.success)][:, checker.columns])
     if not len(states):
         raise GoalError(f"goal: the target is not met by any of {attempts} searches")
-    lower, upper = checker.limits
-    free = checker.states_are_free(states) & ((states >= lower) & (states <= upper)).all(axis=1)
+    free = checker.states_are_good(states)
     if not free.any():
         contact = checker.contact(states[0])
         raise GoalError(f"goal: the target is met in {len(states)} states; in the first one {contact}", contact)

@@ -187,17 +187,40 @@ def check_eight(check, every, certified, unused):
     return check_poses(lanes_view(CHECK, check), every, certified)
 
 
+@kernel
+def check_rows(c, n, Q, first):
+    """Check eight states of Q from a row on; the last one again where there are fewer."""
+    column, lanes = c.robot.column, n.hit.shape[0]
+    for lane in range(lanes):
+        row = min(first + lane, Q.shape[0] - 1)
+        for k in range(column.shape[0]):
+            n.q[column[k] * lanes + lane] = Q[row, k]
+    c.run(c, 1, SAMPLED)
+
+
+@entry("i8(i8,i8,f8[::1],f8[::1],f8[:,::1],i8[::1])")
+def look_at_states(check, numbers, lower, upper, Q, good):
+    """Which states Q (n, columns) are free and within bounds: 1 in `good` (n,). Returns how many are not."""
+    c, n = lanes_view(CHECK, check), view(CHECK_NUMBERS, numbers)
+    lanes, bad = n.hit.shape[0], 0
+    for first in range(0, Q.shape[0], lanes):
+        check_rows(c, n, Q, first)
+        for row in range(first, min(first + lanes, Q.shape[0])):
+            good[row] = 1 if n.hit[row - first] < 0.0 else 0
+            for k in range(Q.shape[1]):
+                if not lower[k] <= Q[row, k] <= upper[k]:
+                    good[row] = 0
+            bad += 1 - good[row]
+    return bad
+
+
 @entry("i8(i8,i8,f8[:,::1],f8[:,::1])")
 def check_states(check, numbers, Q, out):
     """Check states Q (n, columns); `out` (n, 4): whether it is hit, and by what."""
     c, n = lanes_view(CHECK, check), view(CHECK_NUMBERS, numbers)
-    column, lanes = c.robot.column, n.hit.shape[0]
+    lanes = n.hit.shape[0]
     for first in range(0, Q.shape[0], lanes):
-        for lane in range(lanes):
-            row = min(first + lane, Q.shape[0] - 1)
-            for k in range(column.shape[0]):
-                n.q[column[k] * lanes + lane] = Q[row, k]
-        c.run(c, 1, SAMPLED)
+        check_rows(c, n, Q, first)
         for lane in range(lanes):
             row = first + lane
             if row < Q.shape[0]:
