@@ -29,6 +29,7 @@ from kido.planning.robot import (
     planned_columns,
     robot_table,
 )
+from kido.planning.space import Space
 from kido.planning.states import check_eight, check_states, look_at_states, place_all
 from kido.planning.tables import CHECK, CHECK_NUMBERS, EDGE
 from kido.shapes import Shape
@@ -68,7 +69,8 @@ class CollisionChecker(FixedAttributes):
     Args:
         skeleton: the model. What is changed in it later is not seen.
         environment: obstacles; None: there are none.
-        dofs: coordinates to plan with, of revolute and prismatic joints: names, indices or the coordinates; None: all.
+        dofs: coordinates to plan with, of revolute, prismatic, ball and free joints: names, indices or the coordinates;
+            None: all. Hinges without limits turn the shorter way round; rotations, which have no limits, too.
         positions: of the other coordinates; None: the skeleton's own now.
         self_collision: bodies of the skeleton may not touch each other. Neighbours, and those that touch in each of
             some random states, always may.
@@ -107,6 +109,7 @@ class CollisionChecker(FixedAttributes):
     ):
         self.skeleton = skeleton
         self.columns = planned_columns(skeleton, dofs)
+        self.space = Space(skeleton, self.columns)
         self._tree = skeleton.current_state.compiled_tree()
         self._links = skeleton.current_state.links
         held = np.array(skeleton.positions) if positions is None else _numbers(positions, "positions")
@@ -201,6 +204,7 @@ class CollisionChecker(FixedAttributes):
         edge = EDGE(columns=len(self.columns), waiting=WAITING)
         edge.check, edge.numbers, edge.run = check, numbers, check_edge
         edge.resolution, edge.finest = self._resolution
+        edge.kind[:], edge.flat = self.space.kind, int(self.space.is_flat)
         edge.certified = int(self._certified)
         self._edge = edge
         self._set_scene()

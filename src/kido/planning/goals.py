@@ -11,7 +11,7 @@ from kido.errors import StateError
 from kido.ik import IkSolver
 from kido.planning.checker import CollisionChecker
 from kido.planning.errors import GoalError
-from kido.planning.samples import Samples, sampling_bounds
+from kido.planning.samples import Samples
 
 Array = NDArray[np.float64]
 APART = 0.05  # solutions nearer to each other than this count as one [rad or m]
@@ -35,7 +35,7 @@ def goal_states(checker: CollisionChecker, solver: IkSolver, target: Any, attemp
         raise StateError(f"goal_states: expected a solver of skeleton {checker.skeleton.name!r}, got {solver!r}")
     power = max(0, int(np.ceil(np.log2(max(1, attempts)))))
     starts = np.tile(checker.held_positions, (attempts, 1))
-    starts[:, checker.columns] = Samples(*sampling_bounds(checker), seed).take(power)[:attempts]
+    starts[:, checker.columns] = Samples(checker, seed).take(power)[:attempts]
     targets = np.tile(np.asarray(target, float)[None], (attempts, *[1] * np.ndim(target)))
     found = solver.solve_batch(targets, starts)
     states = np.ascontiguousarray(found.positions[np.asarray(found.success)][:, checker.columns])

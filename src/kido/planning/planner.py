@@ -86,8 +86,9 @@ class RRTConnect(FixedAttributes):
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
                 raise StateError(f"{name}: expected a whole number of at least {least}, got {value!r}")
         self.checker, self.seed = checker, int(seed)
+        self._space = None if checker.space.is_flat else checker.space
         lower, upper = self._bounds = sampling_bounds(checker)
-        self._samples = Samples(*self._bounds, self.seed)
+        self._samples = Samples(checker, self.seed)
         self._first = self._samples.take(FIRST_TABLE)
         n = len(lower)
         samples, lanes = (0, 1) if JIT_DISABLED else (LANES, LANES)
@@ -150,9 +151,9 @@ class RRTConnect(FixedAttributes):
                 raise NoPathError(f"no path was found within {why} and {rrt.grown} iterations")
             if status == NO_SAMPLES:
                 if samples is None:
-                    samples = Samples(*self._bounds, self.seed)
+                    samples = Samples(self.checker, self.seed)
                     samples.take(FIRST_TABLE)
                 rrt = self._table(samples.take(NEXT_TABLE), rrt)
-        states = rrt.path[: rrt.waypoints].copy()
+        states = rrt.path[: rrt.waypoints]
         count = (edge.states - before) * (1 if JIT_DISABLED else LANES)
-        return Path(states, self.checker.dof_names, perf_counter() - began, rrt.grown, count)
+        return Path(states, self.checker.dof_names, perf_counter() - began, rrt.grown, count, self._space)
