@@ -6,25 +6,35 @@ import math
 
 from kido.jit import callback, entry, kernel, view
 from kido.math.so3 import advance_rotation_vector
-from kido.planning.space import CIRCLE, ROTATION, length_of, way_between
+from kido.planning.space import ROTATION, length_of, way_between
 from kido.planning.states import CERTIFIED, SAMPLED
 from kido.planning.tables import EDGE
 
 
 @kernel
-def place_on_edge(e, c):
-    """Eight states at their fractions of the edge."""
-    d, column, a, way = c.data, c.robot.column, e.start, e.way
+def place_rotations(e, c):
+    """Rotations of eight states on the edge."""
+    d, a, way = c.data, e.start, e.way
     s = c.fraction[0]
-    for k in range(column.shape[0]):
-        if e.kind[k] <= CIRCLE:
-            d.q[column[k]] = a[k] + s * way[k]
-        elif e.kind[k] == ROTATION:
-            zero, at = 0.0 * s, column[k]
+    zero = 0.0 * s
+    for k in range(a.shape[0]):
+        if e.kind[k] == ROTATION:
             x, y, z = advance_rotation_vector(
                 zero + a[k], zero + a[k + 1], zero + a[k + 2], s * way[k], s * way[k + 1], s * way[k + 2]
             )
+            at = c.robot.column[k]
             d.q[at], d.q[at + 1], d.q[at + 2] = x, y, z
+
+
+@kernel
+def place_on_edge(e, c):
+    """Eight states at their fractions of the edge."""
+    d, column = c.data, c.robot.column
+    s = c.fraction[0]
+    for k in range(column.shape[0]):
+        d.q[column[k]] = e.start[k] + s * e.way[k]
+    if e.flat == 0:
+        place_rotations(e, c)
 
 
 @kernel

@@ -13,7 +13,7 @@ from kido.jit import entry, inlined, kernel, view, where_positive
 from kido.math.choices import smaller
 from kido.math.so3 import rotation_vector_to_quaternion
 from kido.planning.solids import abs_of
-from kido.planning.space import CIRCLE, LINE, ROTATION, TURN, go, length_of, way_between
+from kido.planning.space import CIRCLE, ROTATION, TURN, go, length_of, way_between
 from kido.planning.tables import RRT
 
 GROWING, CONNECTED, FULL, NO_SAMPLES = range(4)
@@ -32,26 +32,35 @@ def rotation_distance2(node, block, k, x):
 
 
 @kernel
+def block_distance2(kind, node, block, x, total):
+    """Add the squared distances of eight nodes from x to a total, as their space has them."""
+    for k in range(x.shape[0]):
+        if kind[k] == ROTATION:
+            total += rotation_distance2(node, block, k, x)
+        elif kind[k] <= CIRCLE:
+            e = abs_of(node[block, k] - x[k])
+            e = smaller(e, abs_of(TURN - e)) if kind[k] == CIRCLE else e
+            total += e * e
+    return total
+
+
+@kernel
 def nearest(r, tree, x):
     """The node of a tree that is nearest to x, counted from the tree's first."""
     s = r.nodes
-    lanes, kind = s_lanes(r), r.edge.kind
+    lanes, flat = s_lanes(r), r.edge.flat != 0
     first = tree * (s.node.shape[0] // 2)
     last = first + (r.count[tree] + lanes - 1) // lanes
     best = s.best
     least, at = 0.0 * best[0] + FAR * FAR, 0.0 * best[0]
     for block in range(first, last):
         total = 0.0 * least
-        for k in range(x.shape[0]):
-            if kind[k] == LINE:
+        if flat:
+            for k in range(x.shape[0]):
                 e = s.node[block, k] - x[k]
                 total += e * e
-            elif kind[k] == CIRCLE:
-                e = abs_of(s.node[block, k] - x[k])
-                e = smaller(e, abs_of(TURN - e))
-                total += e * e
-            elif kind[k] == ROTATION:
-                total += rotation_distance2(s.node, block, k, x)
+        else:
+            total = block_distance2(r.edge.kind, s.node, block, x, total)
         closer = least - total
         least = where_positive(closer, total, least)
         at = where_positive(closer, 1.0 * block, at)

@@ -35,13 +35,24 @@ PLANNED = (JointKind.REVOLUTE, JointKind.PRISMATIC, *ROTATING)
 
 
 @kernel
+def is_flat(kind):
+    """Whether all coordinates are lines."""
+    total = 0
+    for k in range(kind.shape[0]):
+        total += kind[k]
+    return total == 0
+
+
+@kernel
 def way_between(kind, a, b, way):
     """The way from state a to state b."""
     for k in range(kind.shape[0]):
-        if kind[k] <= CIRCLE:
-            way[k] = b[k] - a[k]
-            if kind[k] == CIRCLE:
-                way[k] -= TURN * math.floor(way[k] / TURN + 0.5)
+        way[k] = b[k] - a[k]
+    if is_flat(kind):
+        return
+    for k in range(kind.shape[0]):
+        if kind[k] == CIRCLE:
+            way[k] -= TURN * math.floor(way[k] / TURN + 0.5)
         elif kind[k] == ROTATION:
             a0, a1, a2, a3 = rotation_vector_to_quaternion(a[k], a[k + 1], a[k + 2])
             b0, b1, b2, b3 = rotation_vector_to_quaternion(b[k], b[k + 1], b[k + 2])
@@ -53,9 +64,11 @@ def way_between(kind, a, b, way):
 def go(kind, a, way, share, out):
     """The state at a share of the way from state a."""
     for k in range(kind.shape[0]):
-        if kind[k] <= CIRCLE:
-            out[k] = a[k] + share * way[k]
-        elif kind[k] == ROTATION:
+        out[k] = a[k] + share * way[k]
+    if is_flat(kind):
+        return
+    for k in range(kind.shape[0]):
+        if kind[k] == ROTATION:
             out[k], out[k + 1], out[k + 2] = advance_rotation_vector(
                 a[k], a[k + 1], a[k + 2], share * way[k], share * way[k + 1], share * way[k + 2]
             )

@@ -77,7 +77,6 @@ class CHECK(Struct):
     grow = floats("groups", unit="m", doc="most that a group's spheres move on the whole edge")
     pair_grow = floats("pairs", unit="m", doc="and one group seen from the other")
     hit = floats(1, doc="1: something touches; -1: nothing was found to")
-    met = floats(1, doc="the obstacle that was found last")
     where = floats(3, doc="what touches first: sphere; obstacle or -1; other sphere or -1")
 
 
