@@ -27,6 +27,7 @@ NEIGHBOURS = 1.1 * math.e  # times 1 + 1 / dimension and the logarithm of how ma
 SHARE = 4  # of the nodes there are, one in so many edges may be refused before a search begins anew
 FEWEST = 16  # but not fewer
 NEAR = -4.0, -1.0  # powers of ten, of the path's length, that samples near a path are away from its states
+ROUNDS = 4  # batches of an ellipsoid of which those are taken that are within limits
 CUTS = 200  # shortcuts that are tried on a path that is shorter than those before
 
 
@@ -217,7 +218,7 @@ class AITStar(FixedAttributes):
         max_batches: int | None = None,
         tolerance: float = 0.0,
     ) -> Path:
-        """The shortest path that is found in time; its `costs` are the lengths after each batch, which never grow.
+        """The shortest path that is found in time; `costs` are lengths after each batch, which never grow.
 
         Args:
             start: state (planned dofs,).
@@ -282,7 +283,7 @@ class Informed:
     def take(self, number: int, best: float) -> Array:
         """States (number, n) within limits; with |x - start| + |x - goal| < best for some goal.
 
-        Where not all coordinates are lines it may be fewer: those of a batch of all states.
+        It may be fewer: where next to none of these are within limits, or not all coordinates are lines.
         """
         if not math.isfinite(best):
             while len(self._left) < number:
@@ -294,7 +295,7 @@ class Informed:
             ahead = self._space.distances(x[:, None], self._goals).min(axis=1)
             return x[self._space.distances(self._start, x) + ahead < best][:number]
         (lower, upper), found = self._bounds, np.zeros((0, len(self._start)))
-        while len(found) < number:
+        for _ in range(ROUNDS):
             x = self._in_ellipsoid(number, best)
             found = np.concatenate([found, x[((x >= lower) & (x <= upper)).all(axis=1)]])
         return found[:number]

@@ -53,6 +53,8 @@ class Path(FixedAttributes):
 
     def at(self, fraction: ArrayLike) -> Array:
         """States at shares of the length, 0 to 1."""
+        if len(self.states) == 1:
+            return np.broadcast_to(self.states[0], (*np.shape(fraction), self.states.shape[1])).copy()
         ways = self._ways()
         steps = np.linalg.norm(ways, axis=1)
         along = np.concatenate([[0.0], np.cumsum(steps)])
