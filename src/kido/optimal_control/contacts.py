@@ -117,7 +117,7 @@ class Contacts:
 
     # What is held ---------------------------------------------------------------------------------------------
 
-    def hold(self, q: Array, u: Array, tau: Array, udot: Array, first: int = 0) -> list[Held]:
+    def hold(self, q: Array, u: Array, udot: Array, first: int = 0) -> list[Held]:
         """Add to accelerations (nodes, dofs) what contacts change of them."""
         found = []
         for nodes, active in self.groups(len(q), first):
@@ -143,7 +143,7 @@ class Contacts:
             found.append(Held(nodes, active, p))
         return after, found
 
-    def hold_derivatives(self, q: Array, u: Array, tau: Array, udot: Array, held: list[Held], by: Array) -> list[Held]:
+    def hold_derivatives(self, q: Array, u: Array, udot: Array, held: list[Held], by: Array) -> list[Held]:
         """Put derivatives of accelerations into `by` (nodes, 3, dofs, dofs), by q, u and T at held nodes.
 
         Returns:

@@ -152,7 +152,7 @@ class SkeletonDynamics(Dynamics):
 
     def _accelerations(self, q: Array, u: Array, tau: Array, first: int = 0) -> tuple[Array, list[Held]]:
         udot = self._batch.forward_dynamics(q, u, tau)
-        return udot, self._contacts.hold(q, u, tau, udot, first)
+        return udot, self._contacts.hold(q, u, udot, first)
 
     def forces(self, controls: Array) -> Array:
         """Joint forces (nodes, dofs) of controls."""
@@ -187,7 +187,7 @@ class SkeletonDynamics(Dynamics):
         if self.contacts or self.curved:
             udot, held = self._accelerations(q, after, tau)
             speed = after + h * udot
-            held = self._contacts.hold_derivatives(q, after, tau, udot, held, by)
+            held = self._contacts.hold_derivatives(q, after, udot, held, by)
         if impacts:
             touched = np.zeros((len(q), n, 2 * n))
             touched[:, :, n:] = np.eye(n)

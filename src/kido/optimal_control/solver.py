@@ -55,7 +55,9 @@ class ShootingSolver(Solver):
         return _Run(self, problem, start).go()
 
     def feedback(self, problem: ControlProblem, x: Array) -> Array:
-        """Gains K (nodes, m, n) of the last Riccati recursion: u = u_k + K_k (x - x_k) goes on when x is not x_k.
+        """Gains K (nodes, m, n) of the Riccati recursion at a solution: u = u_k + K_k (x - x_k) if x is not x_k.
+
+        Rows of controls at their bounds are zero; constraints count as penalties of `constraint_weight`.
 
         Args:
             problem: which was solved.
@@ -67,10 +69,11 @@ class ShootingSolver(Solver):
         run = _Run(self, problem, x)
         _, gaps = run.value(run.X, run.U)
         run.expand(gaps)
-        while not run.direction(gaps):
-            if not np.isfinite(run.damping):
-                raise ModelError(f"{self.name}: feedback: the quadratic approximation of the problem has no minimum")
-        return run.K
+        while np.isfinite(run.damping):
+            if run.direction(gaps):
+                return run.K
+            run.stiffen()
+        raise ModelError(f"{self.name}: feedback: the quadratic approximation of the problem has no minimum")
 
 
 @dataclass(kw_only=True)
