@@ -374,19 +374,41 @@ def aggregate_bias(t, d, e, c, tau):
 @kernel
 def aggregate_accelerations(t, d, e, c, share, A, out):
     """`out` of the aggregate's coordinates and A of its members, from A of its parent; `share` as in `joint_motion`."""
+    move_independent(t, e, c, share, A, out)
+    move_members(t, d, e, c, share, A, out)
+
+
+@kernel
+def move_independent(t, e, c, share, A, out):
+    """`aggregate_accelerations` without those of the members."""
     place, free, p = e.first_place[c], e.free[c], e.parent[c]
     D = e.X_at[c]
     if p >= 0:
         a0, a1, a2, a3, a4, a5 = A[p, 0], A[p, 1], A[p, 2], A[p, 3], A[p, 4], A[p, 5]
     else:
-        a0, a1, a2 = 0.0, 0.0, 0.0
-        a3, a4, a5 = -share * t.gravity[0], -share * t.gravity[1], -share * t.gravity[2]
+        a0, a1, a2, a3, a4, a5 = accelerations_of_world(t, share)
     for a in range(free - 1, -1, -1):
         value = e.y[place + a] - dot6(e.g, place + a, a0, a1, a2, a3, a4, a5)
         for b in range(a + 1, free):
             value -= e.D[D + b * free + a] * e.w[place + b]
         e.w[place + a] = value * e.D[D + a * free + a]
     spread_independent(e, c, out)
+
+
+@inlined
+def accelerations_of_world(t, share):
+    """What gravity makes the world's acceleration."""
+    return 0.0, 0.0, 0.0, -share * t.gravity[0], -share * t.gravity[1], -share * t.gravity[2]
+
+
+@kernel
+def move_members(t, d, e, c, share, A, out):
+    """A of an aggregate's members, after `out` of its coordinates."""
+    p = e.parent[c]
+    if p >= 0:
+        a0, a1, a2, a3, a4, a5 = A[p, 0], A[p, 1], A[p, 2], A[p, 3], A[p, 4], A[p, 5]
+    else:
+        a0, a1, a2, a3, a4, a5 = accelerations_of_world(t, share)
     ox, oy, oz = e.point[c, 0], e.point[c, 1], e.point[c, 2]
     for m in range(e.first_member[c], e.first_member[c + 1]):
         i, above = e.member[m], e.above[m]

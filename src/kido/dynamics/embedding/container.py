@@ -266,9 +266,12 @@ def embed(
     _write(e.matrix_at, matrix[:-1])
     _write(e.X_at, squares[:-1])
     _write(e.h_at, motions[:-1])
+    outer = {parent[i] for i in range(len(parent)) if parent[i] >= 0 and e.owner[i] != e.owner[parent[i]]}
     for m in range(len(members)):
+        e.outer[m] = members[m] in outer
         e.carries[m] = m in above or firsts["member_place"][m + 1] - firsts["member_place"][m] > 1
-    for c, (_, constraints) in enumerate(groups):
+    for c, (own, constraints) in enumerate(groups):
+        e.bears[c] = not outer.isdisjoint(own)
         e.constant[c] = all(lp.kind[lp.first_row[k]] == COUPLE for k in constraints)
     return e
 

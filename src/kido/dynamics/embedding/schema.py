@@ -32,6 +32,8 @@ class EMBEDDING(Struct):
     member = integers("members", doc="its link")
     carries = integers("members", doc="1: it has own motions in `h`: other members hang on it, or many places")
     above = integers("members", doc="member it hangs on; -1: the aggregate's parent")
+    outer = integers("members", doc="1: links outside of the aggregate hang on it")
+    bears = integers("aggregates", doc="1: there are such")
     member_place = integers("members1", doc="first place of each member, and the end")
     first_place = integers("aggregates1", doc="first place of each aggregate, and the end")
     dof = integers("places", doc="coordinate of the tree")
