@@ -46,6 +46,8 @@ def coupled() -> np.ndarray:
         ({"shapes": np.zeros((3, 2, 2))}, r"shapes: expected an array \(3 x 3 x any\)"),
         ({"second_order": np.arange(36.0).reshape(3, 3, 2, 2)}, "second_order: expected second derivatives, symmetric"),
         ({"damping_ratio": -0.1}, "damping_ratio: expected numbers that are not negative"),
+        ({"rayleigh": (0.0, -1.0)}, "rayleigh: expected numbers that are not negative"),
+        ({"rayleigh": 0.1}, r"rayleigh: expected an array \(2\)"),
         ({"damping_ratio": "much"}, "damping_ratio: expected"),
         ({"names": ["a", "a"]}, "names: expected 2 different names"),
         ({"nodes": ["tip"]}, "nodes: expected ModeNode objects, got 'tip'"),

@@ -123,6 +123,7 @@ def beam_modes(
     theory: str = "timoshenko",
     boundary: str = "clamped",
     damping_ratio: ArrayLike = 0.0,
+    rayleigh: ArrayLike = (0.0, 0.0),
     foreshortening: bool = True,
     elements: int = 32,
 ) -> Modes:
@@ -137,7 +138,7 @@ def beam_modes(
         boundary: "clamped": modes of the beam held at the inboard node; "free": those of the free beam, less the
             motion of the inboard node; "craig-bampton": deflections by forces at the tip, and modes with it held.
             Whichever, they are made orthogonal with the inboard node held.
-        damping_ratio: as of `Modes`, kinds one after another.
+        damping_ratio, rayleigh: as of `Modes`, kinds one after another.
         foreshortening: whether bending shortens the beam, which stiffens it where it is pulled.
         elements: finite elements along the beam.
 
@@ -170,7 +171,7 @@ def beam_modes(
     kinds = [("bending_y", bending_y), ("bending_z", bending_z), ("axial", axial), ("torsion", torsion)]
     for kind, number in kinds:
         beam.add(kind, int(number))
-    return beam.modes(places, damping_ratio, foreshortening)
+    return beam.modes(places, foreshortening, damping_ratio=damping_ratio, rayleigh=rayleigh)
 
 
 class _Line:
@@ -289,7 +290,7 @@ class _Beam:
         before = np.concatenate([np.zeros((1, *whole.shape[1:])), np.cumsum(whole, axis=0)])
         return before[starts] + over(edges[starts], x)
 
-    def modes(self, places: Mapping[str, float], damping_ratio: ArrayLike, foreshortening: bool) -> Modes:
+    def modes(self, places: Mapping[str, float], foreshortening: bool, **damping: ArrayLike) -> Modes:
         line, a = self.line, self.section
         corners = np.zeros((1, 2))
         if self.thick:  # four points with the moments of the section
@@ -311,7 +312,7 @@ class _Beam:
         ]
         names = [f"{kind}{k + 1}" for kind, _, vectors, _ in self.fields for k in range(vectors.shape[1])]
         stiffness = np.concatenate([k for *_, k in self.fields])
-        return Modes(masses, np.column_stack([x, offset]), shapes, stiffness, nodes, bent, damping_ratio, names)
+        return Modes(masses, np.column_stack([x, offset]), shapes, stiffness, nodes, bent, names=names, **damping)
 
 
 def _lowest(K: Array, M: Array, number: int, held: int, boundary: str, line: _Line, kind: str) -> tuple[Array, Array]:

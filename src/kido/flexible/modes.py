@@ -74,6 +74,7 @@ class Modes(FixedAttributes):
         nodes: points that bodies may hang on.
         second_order: (p, 3, n, n), symmetric in its last two indices; by default zero.
         damping_ratio: of critical damping: one number or (n,), not negative.
+        rayleigh: a [1/s] and b [s] of a damping a M + b K besides, not negative.
         names: of the modes, by default mode1, mode2, ...
 
     Raises:
@@ -92,6 +93,7 @@ class Modes(FixedAttributes):
         nodes: Sequence[ModeNode] = (),
         second_order: ArrayLike | None = None,
         damping_ratio: ArrayLike = 0.0,
+        rayleigh: ArrayLike = (0.0, 0.0),
         names: Sequence[str] | None = None,
     ):
         rho = numbers(positions, "positions", (None, 3))
@@ -106,7 +108,7 @@ class Modes(FixedAttributes):
         self.stiffness = fixed(_positive(numbers(stiffness, "stiffness", (n,)), self.names))
         self.mass_matrix = fixed(np.einsum("p,pam,pan->mn", m, phi, phi))
         _check_orthogonal(self.mass_matrix, self.names)
-        self.damping = fixed(self._damping(damping_ratio))
+        self.damping = fixed(self._damping(damping_ratio, rayleigh))
         self.nodes = _checked_nodes(nodes, n)
         self.mass = float(m.sum())
         self.first_moment = fixed(m @ rho)
@@ -148,12 +150,14 @@ class Modes(FixedAttributes):
                 return node
         raise NameLookupError("node", name, [node.name for node in self.nodes])
 
-    def _damping(self, ratio: ArrayLike) -> Array:
-        n = self.number
+    def _damping(self, ratio: ArrayLike, rayleigh: ArrayLike) -> Array:
+        n, M = self.number, np.diag(self.mass_matrix)
         zeta = numbers(ratio if np.ndim(ratio) else [ratio] * n, "damping_ratio", (n,))
-        if not (zeta >= 0.0).all():
-            raise ModelError(f"damping_ratio: expected numbers that are not negative, got {zeta.tolist()}")
-        return 2.0 * zeta * np.sqrt(self.stiffness * np.diag(self.mass_matrix))
+        a, b = numbers(rayleigh, "rayleigh", (2,))
+        for what, given in (("damping_ratio", zeta), ("rayleigh", np.array([a, b]))):
+            if not (given >= 0.0).all():
+                raise ModelError(f"{what}: expected numbers that are not negative, got {given.tolist()}")
+        return 2.0 * zeta * np.sqrt(self.stiffness * M) + a * M + b * self.stiffness
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{w / (2 * np.pi):.4g}" for w in self.frequencies[:6])

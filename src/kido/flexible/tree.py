@@ -207,13 +207,14 @@ class FlexibleTree(FixedAttributes):
         Q[0], U[0] = self._vector(positions, "positions"), self._vector(velocities, "velocities")
         tree = self._tree_of_steps(list(given))
         called = callable(forces) or bool(given)
+        applied = None if callable(forces) else self._forces(forces)
         for s in range(number) if called else (0,):
             time = s * time_step
-            applied = forces(time, Q[s].copy(), U[s].copy()) if callable(forces) else forces
+            acting = self._forces(forces(time, Q[s].copy(), U[s].copy())) if callable(forces) else applied
             for k, acceleration in given.items():
                 self._data.udot[k] = acceleration(time + 0.5 * time_step)
             last = s + 1 if called else number
-            self._run(tree, time_step, Q[s : last + 1], U[s : last + 1], self._forces(applied), s)
+            self._run(tree, time_step, Q[s : last + 1], U[s : last + 1], acting, s)
         return FlexibleMotion(np.linspace(0.0, number * time_step, number + 1), Q, U)
 
     # Calls -----------------------------------------------------------------------------------------------
