@@ -53,6 +53,12 @@ def test_mass_matrix_forces_and_accelerations_are_newtons(case: tuple[FlexibleTr
     assert relative_error(tree.forward_dynamics(dense.q, dense.u, tau), dense.udot) < 1e-10
 
 
+def test_log_determinant_is_a_sum_over_eliminations(case: tuple[FlexibleTree, Dense]) -> None:
+    tree, dense = case
+    sign, value = np.linalg.slogdet(dense.forces()[0])
+    assert sign > 0.0 and abs(tree.log_determinant(dense.q) - value) < 1e-10  # NumPy's own error by the condition
+
+
 def test_energy_and_momentum_are_those_of_the_points(case: tuple[FlexibleTree, Dense]) -> None:
     tree, dense = case
     M, _ = dense.forces()

@@ -92,7 +92,7 @@ def test_small_steps_keep_energy_and_momenta() -> None:
 
 
 def test_a_spinning_free_beam_keeps_momentum_and_energy() -> None:
-    """Integrated to 1e-13 by another program; a planar joint's rates are its velocities, so that no step of ours helps."""
+    """Integrated to 1e-13 by another program, which a planar joint allows: its rates are its velocities."""
     skeleton = kido.Skeleton("spinner")
     skeleton.gravity = (0.0, 0.0, 0.0)
     modes = beam_modes(
@@ -183,6 +183,8 @@ def test_bad_states_and_times_are_named() -> None:
             tree.simulate(q, u, value)  # type: ignore[arg-type]
     with pytest.raises(kido.ModelError, match="prescribed: expected coordinates of joints, below 7, got 8"):
         tree.simulate(q, u, 0.1, prescribed={8: lambda t: 0.0})
+    with pytest.raises(kido.ModelError, match="prescribed: expected coordinates of joints, below 7, got 'hub'"):
+        tree.simulate(q, u, 0.1, prescribed={"hub": lambda t: 0.0})  # type: ignore[dict-item]
     with pytest.raises(kido.StateError, match="the motion became NaN or infinite after"):
         tree.simulate(q, u, 0.1, forces=np.full(17, 1e300))
 
