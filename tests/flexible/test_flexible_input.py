@@ -137,6 +137,22 @@ def test_trees_that_cannot_be() -> None:
     assert tree.modes_of(body) == slice(1, 3)
 
 
+def test_edits_that_take_a_flexible_body_apart_are_refused() -> None:
+    skeleton = kido.Skeleton("s")
+    body = FlexibleBody(skeleton.add_body("body", kido.RevoluteJoint()), modes())
+    tree = FlexibleTree(skeleton, [body])
+    body.body.inertia = kido.Inertia(3.0)
+    with pytest.raises(
+        kido.ModelError, match="flexible body 'body': its inertia is that of its modes, and was changed"
+    ):
+        tree.mass_matrix(np.zeros(3))
+    body.body.inertia = body.modes.inertia
+    assert tree.mass_matrix(np.zeros(3)).shape == (3, 3)
+    body.node("tip").remove()
+    with pytest.raises(kido.ModelError, match="the body 'body_tip' of its node 'tip' was taken away"):
+        tree.mass_matrix(np.zeros(3))
+
+
 def test_edits_of_the_skeleton_are_followed() -> None:
     skeleton = kido.Skeleton("s")
     body = FlexibleBody(skeleton.add_body("body", kido.RevoluteJoint()), modes())

@@ -304,6 +304,7 @@ class FlexibleTree(FixedAttributes):
                     raise ModelError(
                         f"flexible body {flexible.body.name!r} was taken out of skeleton {skeleton.name!r}"
                     )
+                flexible.check()
             self._links, self._tree, self._data = compile_skeleton(skeleton, np.array(skeleton.gravity))
             self._flex = fill(self._links, self.bodies)
             self._version = skeleton.version
