@@ -41,6 +41,11 @@ def coupled() -> np.ndarray:
         ({"stiffness": [np.nan, 1.0]}, "stiffness: expected finite numbers"),
         ({"masses": [1.0, 1.0]}, r"masses: expected an array \(3\)"),
         ({"masses": [1.0, -1.0, 1.0]}, "masses: expected numbers that are not negative"),
+        ({"masses": -np.eye(3)}, "masses: expected a symmetric positive definite mass matrix"),
+        (
+            {"masses": [[1.0, 0.5, 0], [0, 1, 0], [0, 0, 1]]},
+            "masses: expected a symmetric positive definite mass matrix",
+        ),
         ({"masses": [1.0, 0.0, 0.0]}, "mode 'mode1' moves no mass"),
         ({"positions": [[0, 0], [1, 1], [2, 2]]}, r"positions: expected an array \(any x 3\)"),
         ({"shapes": np.zeros((3, 2, 2))}, r"shapes: expected an array \(3 x 3 x any\)"),
