@@ -43,9 +43,12 @@ class FlexibleBody(FixedAttributes):
             )
         skeleton = body.skeleton
         places = {node.name: f"{body.name}_{node.name}" for node in modes.nodes}
-        taken = [name for name in places.values() if any(b.name == name for b in skeleton.bodies)]
+        used = {b.name for b in skeleton.bodies} | {joint.name.removesuffix("_joint") for joint in skeleton.joints}
+        taken = [name for name in places.values() if name in used]
         if taken:
-            raise ModelError(f"skeleton {skeleton.name!r} has a body {taken[0]!r} already: rename it, or the node")
+            raise ModelError(
+                f"skeleton {skeleton.name!r} has a body or joint {taken[0]!r} already: rename it, or the node"
+            )
         self.body, self.modes = body, modes
         body.inertia = modes.inertia
         body.own_link = True
