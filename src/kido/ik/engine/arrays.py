@@ -172,15 +172,16 @@ class SearchArrays:
         samples = settings.samples if settings.attempts > 1 + len(given) else 0
         self.is_complete = sampled or samples == 0
         self._seen = [(t.node, carrier_of(t.node)) for t in tasks if t.node is not None]
+        self._made_of = [(t.kind, made) for t in tasks if (made := t.kind.made_of())]
         self.callbacks = [t.kind for t in tasks if isinstance(t.kind, CallbackKind)]
         self.tasks = compile_tasks(skeleton, tasks, dofs)
         self.data = data_for(tree)
         shared: dict[str, Any] = {}
         if like is None:
-            samples = samples if sampled else 0
-            shared["seed"] = np.ascontiguousarray(
-                np.vstack([given, sampled_positions(skeleton, dofs, samples, settings.seed)])
-            )
+            table = sampled_positions(skeleton, dofs, samples if sampled else 0, settings.seed)
+            for task in tasks:
+                table = table[task.kind.admits(table)]
+            shared["seed"] = np.ascontiguousarray(np.vstack([given, table]))
             shared["place"] = np.zeros((len(shared["seed"]), 12 * len(tasks)))
         else:
             shared["seed"], shared["place"] = like.work.seed, like.work.place
@@ -188,7 +189,8 @@ class SearchArrays:
         w = self.work = SEARCH(columns=len(dofs), dofs=n, joints=len(whole), seeds=len(shared["seed"]), **shared)
         w.tasks = self.tasks
         w.iterations, w.attempts, w.max_iterations = settings.iterations, settings.attempts, settings.max_iterations
-        w.refinement, w.given_seeds = REFINEMENT if self.is_complete else 0, len(given)
+        w.refinement = REFINEMENT if self.is_complete and all(t.kind.smooth for t in tasks) else 0
+        w.given_seeds = len(given)
         w.seconds, w.min_decrease, w.stationary = settings.time_limit, MIN_DECREASE, STATIONARY
         w.damping, w.min_damping = SEARCH_DAMPING, MIN_SEARCH_DAMPING
         w.turning[:] = whole
@@ -251,7 +253,10 @@ class SearchArrays:
         return True
 
     def _have_moved(self) -> bool:
-        """Whether a node is no longer where it was on its body, or on another body."""
+        """Whether a node is no longer where it was on its body, or on another body, or a task is about other things."""
+        for kind, made in self._made_of:
+            if any(a is not b for a, b in zip(made, kind.made_of(), strict=True)):
+                return True
         for node, (body, pose) in self._seen:
             now, there = node._carrier
             moved = there is not pose and not (there is not None and pose is not None and np.array_equal(there, pose))

@@ -88,6 +88,7 @@ class TaskKind:
         has_reference: whether it has positions of all coordinates to aim at.
         stands: whether it is about the points of the support.
         for_positions: whether the search for positions takes it.
+        smooth: whether its residuals have a curvature that refinement can go by.
     """
 
     what = ""
@@ -100,6 +101,7 @@ class TaskKind:
     has_reference = False
     stands = False
     for_positions = True
+    smooth = True
 
     def __init__(self, constant: str, residual: Callable[..., None], lanes: bool = True):
         self._constant = constant
@@ -135,6 +137,14 @@ class TaskKind:
         Raises:
             ModelError: why.
         """
+
+    def made_of(self) -> tuple[Any, ...]:
+        """What its tables refer to besides the skeleton and the task: where other things are, they are made anew."""
+        return ()
+
+    def admits(self, positions: Array) -> NDArray[np.bool_]:
+        """At which of some sampled positions (n, dofs) a search may begin."""
+        return np.ones(len(positions), bool)
 
     def rows(self, skeleton: Skeleton, task: Task, columns: int) -> int:
         """How many rows it has, for a number of active coordinates."""
