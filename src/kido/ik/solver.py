@@ -117,6 +117,7 @@ class IkSolver(FixedAttributes):
         seeds: positions (n, dofs) to try after the start.
         samples: size of the table of sampled positions.
         seed: of the table.
+        refine: where nothing meets, make the best ends minima; without, results are the best ends.
         avoid: what says which states collide, such as a `kido.planning.CollisionChecker` of the skeleton; coordinates
             that it holds are held where it has them. None: collisions are not looked at.
 
@@ -149,12 +150,13 @@ class IkSolver(FixedAttributes):
         seeds: ArrayLike | None = None,
         samples: int = 1024,
         seed: int = 0,
+        refine: bool = True,
         avoid: Avoided | None = None,
     ):
         self._tasks, self.turn = _as_tasks(tasks), Turn()
         self._skeleton = _checked_skeleton(skeleton_of(self._tasks) if skeleton is None else skeleton)
         self._dofs = dofs
-        self._settings = Settings(attempts, iterations, max_iterations, time_limit, samples, seed)
+        self._settings = Settings(attempts, iterations, max_iterations, time_limit, samples, seed, refine)
         self._seeds = seeds
         self._arrays: SearchArrays | None = None
         self._pool: SearchPool | None = None
@@ -288,6 +290,15 @@ class IkSolver(FixedAttributes):
         if a.callbacks:
             raise_failures(a.callbacks)
         return IkResult(out[0], a.dofs_of_skeleton)
+
+    @in_turn
+    def seeds_near(self, targets: Array | None, number: int) -> Array:
+        """Sampled positions (samples, number, dofs), or fewer, with poses nearest to targets (samples, tasks, 4, 4).
+
+        None: some for all, (1, number, dofs).
+        """
+        self._arrays = a = self._current().completed()
+        return a.seeds_near(targets, number)
 
     @in_turn
     def solve_batch(

@@ -48,7 +48,9 @@ class CLEARANCE(Struct):
     robot = reference(ROBOT)
     scene = reference(SCENE)
     near = integers("near", doc="groups that can come near the surroundings")
-    outer = floats("spheres", unit="m", doc="radii, of spheres that are replaced by others such that they contain those")
+    outer = floats(
+        "spheres", unit="m", doc="radii, of spheres that are replaced by others such that they contain those"
+    )
     waiting = integers("depth", 2, doc="pairs of spheres that are still to be looked at")
     buffer = number("m", doc="how far out of what they touch spheres are pushed")
 
@@ -73,42 +75,6 @@ def gap_of(s, m, x, y, z, r):
     if kind != NODE and kind != AXES_BOX and not all_positive(gap):
         gap = larger(gap, solid_gap(s, m, x, y, z, r))
     return gap
-
-
-@kernel
-def is_near(s, x, y, z, r):
-    """Whether any lane's sphere touches a solid."""
-    m, end = 0, s.kind.shape[0]
-    while m < end:
-        if all_positive(gap_of(s, m, x, y, z, r)):
-            m = s.skip[m]
-            continue
-        if s.kind[m] != NODE:
-            return True
-        m += 1
-    return False
-
-
-@kernel
-def pushed(s, x, y, z, r):
-    """Of a sphere: sum p^2, sum p n, largest p, over all solids."""
-    total, a, b, c, most = 0.0 * x, 0.0 * x, 0.0 * x, 0.0 * x, 0.0 * x
-    m, end = 0, s.kind.shape[0]
-    while m < end:
-        gap = gap_of(s, m, x, y, z, r)
-        if all_positive(gap):
-            m = s.skip[m]
-            continue
-        if s.kind[m] != NODE:
-            distance, nx, ny, nz = solid_depth(s, m, x, y, z)
-            p = where_positive(gap, 0.0, larger(r - distance, 0.0 * x))
-            total += p * p
-            a += p * nx
-            b += p * ny
-            c += p * nz
-            most = larger(most, p)
-        m += 1
-    return total, a, b, c, most
 
 
 @kernel
@@ -138,23 +104,45 @@ def finish_row(o, row, total, most, buffer):
         o.J[row, c] *= scale
 
 
+@inlined
+def size_of(s, m):
+    """Longest edge of the box about node m."""
+    return max(s.high[m, 0] - s.low[m, 0], max(s.high[m, 1] - s.low[m, 1], s.high[m, 2] - s.low[m, 2]))
+
+
 @kernel
-def surroundings_row(t, d, s, o, a, row, g):
-    """The row of group g against the surroundings."""
-    b = a.robot
-    link, n, end = b.link[g], b.first[g], b.first[g + 1]
-    keep = b.margin + a.buffer + SLACK
+def surroundings_push(d, a, g):
+    """Of group g against the surroundings: sum p^2, sum p n and its moment about the world's origin, largest p.
+
+    Of a sphere and a box about others that touch the larger one is replaced by what it covers.
+    """
+    b, scene, stack = a.robot, a.scene, a.waiting
+    link, keep = b.link[g], b.margin + a.buffer + SLACK
     zero = 0.0 * d.p[link, 0]
     total, fx, fy, fz, mx, my, mz, most = zero, zero, zero, zero, zero, zero, zero, zero
-    while n < end:
-        x, y, z = centre_of(b, d, link, n)
-        if b.skip[n] != n + 1:
-            n = n + 1 if is_near(a.scene, x, y, z, a.outer[n] + keep) else b.skip[n]
-            continue
-        one, nx, ny, nz, p = pushed(a.scene, x, y, z, b.radius[n] + keep + zero)
-        if not all_positive(-p + 1e-300):
+    n, m, depth, placed = b.first[g], 0, 0, -1
+    x, y, z = zero, zero, zero
+    while True:
+        if placed != n:
+            x, y, z = centre_of(b, d, link, n)
+            placed = n
+        leaf = b.skip[n] == n + 1
+        r = (b.radius[n] if leaf else a.outer[n]) + keep
+        gap = gap_of(scene, m, x, y, z, r)
+        if not all_positive(gap):
+            if scene.kind[m] == NODE and (leaf or size_of(scene, m) > 2.0 * r):
+                stack[depth, 0], stack[depth, 1] = n, scene.skip[m + 1]
+                m, depth = m + 1, depth + 1
+                continue
+            if not leaf:
+                stack[depth, 0], stack[depth, 1] = b.skip[n + 1], m
+                n, depth = n + 1, depth + 1
+                continue
+            distance, nx, ny, nz = solid_depth(scene, m, x, y, z)
+            p = where_positive(gap, zero, larger(r - distance, zero))
+            nx, ny, nz = p * nx, p * ny, p * nz
             cx, cy, cz = cross(x, y, z, nx, ny, nz)
-            total += one
+            total += p * p
             fx += nx
             fy += ny
             fz += nz
@@ -162,18 +150,18 @@ def surroundings_row(t, d, s, o, a, row, g):
             my += cy
             mz += cz
             most = larger(most, p)
-        n += 1
-    if not all_positive(a.buffer - most):
-        add_work(t, d, s, o, row, link, 1.0, fx, fy, fz, mx, my, mz)
-        finish_row(o, row, total, most, a.buffer)
+        if depth == 0:
+            return total, fx, fy, fz, mx, my, mz, most
+        depth -= 1
+        n, m = stack[depth, 0], stack[depth, 1]
 
 
 @kernel
 def pair_push(d, a, k):
     """Of pair k of groups: sum p^2, sum p n and its moment about the world's origin, largest p.
 
-    Of two spheres that touch the larger one is replaced by what it covers. A lane where they do not is clear of all that
-    comes of these two, whatever other lanes look at: until what waited before them is taken up.
+    Of two spheres that touch the larger one is replaced by what it covers. A lane where they do not is clear of all
+    that comes of these two, whatever other lanes look at: until what waited before them is taken up.
     """
     b, stack = a.robot, a.waiting
     g, h = b.pair[k, 0], b.pair[k, 1]
@@ -228,7 +216,11 @@ def clearance_residual(t, d, s, o, k):
     a = view(CLEARANCE, s.link[k])
     row, groups = s.first_row[k], a.near.shape[0]
     for i in range(groups):
-        surroundings_row(t, d, s, o, a, row + i, a.near[i])
+        g = a.near[i]
+        total, fx, fy, fz, mx, my, mz, most = surroundings_push(d, a, g)
+        if not all_positive(a.buffer - most):
+            add_work(t, d, s, o, row + i, a.robot.link[g], 1.0, fx, fy, fz, mx, my, mz)
+            finish_row(o, row + i, total, most, a.buffer)
     row += groups
     b = a.robot
     zero = 0.0 * d.q[0]
@@ -265,7 +257,6 @@ class ClearanceKind(TaskKind):
     needs_node = False
     weighs_rows = True
     needs_all_links = True
-    smooth = False
 
     _callbacks = TaskKind("", clearance_residual)
 
@@ -289,7 +280,9 @@ class ClearanceKind(TaskKind):
 
     def check(self, skeleton: Skeleton) -> None:
         if skeleton is not self.checker.skeleton:
-            raise ModelError(f"clearance: the checker is of skeleton {self.checker.skeleton.name!r}, not {skeleton.name!r}")
+            raise ModelError(
+                f"clearance: the checker is of skeleton {self.checker.skeleton.name!r}, not {skeleton.name!r}"
+            )
 
     def rows(self, skeleton: Skeleton, task: Task, columns: int) -> int:
         return len(self._near()) + 1

@@ -23,7 +23,7 @@ from kido.ik.tasks.callback import CallbackKind
 from kido.jit import JIT_DISABLED, LANES
 from kido.joints import JointKind
 from kido.joints.kinds import BALL, FREE, PRISMATIC
-from kido.math.transform import number_or_nan
+from kido.math.transform import as_flag, number_or_nan
 from kido.skeleton.joints.coordinates import CoordinateKind
 from kido.tree import data_for
 
@@ -125,13 +125,21 @@ class Settings:
     """How long a search may take, checked."""
 
     def __init__(
-        self, attempts: Any, iterations: Any, max_iterations: Any, time_limit: Any, samples: Any, seed: Any
+        self,
+        attempts: Any,
+        iterations: Any,
+        max_iterations: Any,
+        time_limit: Any,
+        samples: Any,
+        seed: Any,
+        refine: Any,
     ) -> None:
         self.attempts = _whole(attempts, "attempts", 1)
         self.iterations = _whole(iterations, "iterations", 0)
         self.max_iterations = _whole(max_iterations, "max_iterations", 0)
         self.samples = _whole(samples, "samples", 0)
         self.seed = _whole(seed, "seed", 0)
+        self.refine = as_flag(refine, "refine")
         self.time_limit = np.inf if time_limit is None else number_or_nan(time_limit)
         if not self.time_limit >= 0.0:
             raise StateError(f"time_limit: expected seconds or None, got {time_limit!r}")
@@ -189,7 +197,7 @@ class SearchArrays:
         w = self.work = SEARCH(columns=len(dofs), dofs=n, joints=len(whole), seeds=len(shared["seed"]), **shared)
         w.tasks = self.tasks
         w.iterations, w.attempts, w.max_iterations = settings.iterations, settings.attempts, settings.max_iterations
-        w.refinement = REFINEMENT if self.is_complete and all(t.kind.smooth for t in tasks) else 0
+        w.refinement = REFINEMENT if self.is_complete and settings.refine else 0
         w.given_seeds = len(given)
         w.seconds, w.min_decrease, w.stationary = settings.time_limit, MIN_DECREASE, STATIONARY
         w.damping, w.min_damping = SEARCH_DAMPING, MIN_SEARCH_DAMPING
@@ -199,7 +207,7 @@ class SearchArrays:
         w.turns[self.tasks.column[self.tasks.mimic[:, 0]]] = 0
         link_clock(w)
         w.search = search_callback
-        if self.is_complete and settings.attempts > 1 and all(t.kind.has_lanes for t in tasks):
+        if self.is_complete and all(t.kind.has_lanes for t in tasks):
             self._add_lanes()
         self.addresses = self.data.address, self.tasks.address, w.address
         if like is None and len(w.seed):
@@ -228,6 +236,22 @@ class SearchArrays:
     def completed(self) -> SearchArrays:
         """The same with the table of sampled positions."""
         return self if self.is_complete else SearchArrays(*self._made_from)
+
+    def seeds_near(self, X: Array | None, number: int) -> Array:
+        """Of the table those (samples, number, dofs) whose poses are nearest to targets X (samples, tasks, 4, 4)."""
+        w, s = self.work, self.tasks
+        table, number = w.seed[w.given_seeds :], min(number, len(w.seed) - w.given_seeds)
+        if X is None or not s.seeded.any():
+            return np.tile(table[:number], (1 if X is None else len(X), 1, 1))
+        distance = np.zeros((len(X), len(table)))
+        for k in np.flatnonzero(s.seeded):
+            place, aim = w.place[w.given_seeds :, 12 * k : 12 * k + 12], X[:, k, :3].reshape(-1, 12)
+            for i in range(12):  # |R - R'|^2 / 2 is about angle^2; sums in this order, whatever other targets there are
+                difference = aim[:, i, None] - place[:, i]
+                distance += (1.0 if i % 4 == 3 else 0.5) * difference * difference
+        near = np.argpartition(distance, number - 1, axis=1)[:, :number] if number else np.zeros((len(X), 0), int)
+        order = np.argsort(np.take_along_axis(distance, near, axis=1), axis=1, kind="stable")
+        return table[np.take_along_axis(near, order, axis=1)]
 
     def twin(self) -> SearchArrays:
         """Arrays for another thread, which share the table of seeds."""

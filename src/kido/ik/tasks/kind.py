@@ -88,7 +88,6 @@ class TaskKind:
         has_reference: whether it has positions of all coordinates to aim at.
         stands: whether it is about the points of the support.
         for_positions: whether the search for positions takes it.
-        smooth: whether its residuals have a curvature that refinement can go by.
     """
 
     what = ""
@@ -101,7 +100,6 @@ class TaskKind:
     has_reference = False
     stands = False
     for_positions = True
-    smooth = True
 
     def __init__(self, constant: str, residual: Callable[..., None], lanes: bool = True):
         self._constant = constant
