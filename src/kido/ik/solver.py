@@ -101,7 +101,7 @@ class IkSolver(FixedAttributes):
     have limits, in these.
 
     With `avoid`, results touch nothing: see `kido.ik.avoidance`. What counts as met is found free by the checker, with
-    its margins, so by spheres that contain the shapes. A target that was not met so has a `contact`: what touches where
+    its margins. A target that was not met so has a `contact`: what touches where
     the tasks are met. That it cannot be met without is not proved by it.
 
     Args:
