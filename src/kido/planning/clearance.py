@@ -10,8 +10,8 @@ n the direction in which d grows and v the velocity of the centre. So residuals 
 where nothing touches: poses are met to their tolerance however near the surroundings are. There is a row for the
 surroundings of each group of spheres, and one for all pairs of groups.
 
-Where all rows are zero the checker's finest spheres are clear, so that it finds the state free. A checker that asks exact
-shapes where spheres touch finds more states free than have rows of zero.
+Where all rows are zero the checker's finest spheres are clear, so that it finds the state free. A checker that asks
+exact shapes where spheres touch finds more states free than have rows of zero.
 """
 
 from __future__ import annotations
