@@ -12,6 +12,7 @@ from kido.attributes import FixedAttributes
 from kido.errors import NameLookupError, ShapeError, StateError
 from kido.jit import JIT_DISABLED, LANES
 from kido.math.transform import as_flag, as_numbers, as_transform
+from kido.planning.clearance import clearance_task
 from kido.planning.covering import convex_parts, moved, sphere_tree
 from kido.planning.edges import check_edge, check_edges
 from kido.planning.environment import Environment
@@ -36,6 +37,7 @@ from kido.shapes import Shape
 from kido.tree import data_for
 
 if TYPE_CHECKING:
+    from kido.ik import Task
     from kido.skeleton import Skeleton
     from kido.skeleton.body_node import BodyNode
 
@@ -384,6 +386,10 @@ class CollisionChecker(FixedAttributes):
     def is_free(self, state: ArrayLike) -> bool:
         """Whether a state (planned dofs,) is free of collisions."""
         return bool(self.states_are_free(np.asarray(state)[None])[0])
+
+    def clearance_task(self) -> Task:
+        """The task of inverse kinematics to touch nothing; `IkSolver(tasks, avoid=checker)` takes it."""
+        return clearance_task(self)
 
     def contact(self, state: ArrayLike) -> Contact | None:
         """What touches first in a state, or None."""

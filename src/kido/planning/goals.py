@@ -22,7 +22,8 @@ def goal_states(checker: CollisionChecker, solver: IkSolver, target: Any, attemp
 
     Args:
         checker: what is free.
-        solver: of the same skeleton; only planned coordinates should be its own (`dofs`).
+        solver: of the same skeleton; only planned coordinates should be its own (`dofs`). One that avoids what the
+            checker refuses (`IkSolver(..., avoid=checker)`) finds more goals among things.
         target: as `IkSolver.solve` takes it.
         attempts: searches, each from another state within limits.
         seed: of these.
@@ -40,7 +41,9 @@ def goal_states(checker: CollisionChecker, solver: IkSolver, target: Any, attemp
     found = solver.solve_batch(targets, starts)
     states = np.ascontiguousarray(found.positions[np.asarray(found.success)][:, checker.columns])
     if not len(states):
-        raise GoalError(f"goal: the target is not met by any of {attempts} searches")
+        contact = next((c for c in found.contact if c is not None), None)
+        told = "" if contact is None else f" free of collisions; in a state where it is met {contact}"
+        raise GoalError(f"goal: the target is not met by any of {attempts} searches{told}", contact)
     free = checker.states_are_good(states)
     if not free.any():
         contact = checker.contact(states[0])
