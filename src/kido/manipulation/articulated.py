@@ -1,4 +1,4 @@
-"""Doors, drawers and valves: objects that hang on the world by a joint, and what their handles need.
+"""Doors, drawers, valves and nuts: objects that hang on the world by a joint, and what their handles need.
 
 `skeleton.node("handle")` is where one takes them.
 """
@@ -12,7 +12,7 @@ from kido import quantities
 from kido.errors import ModelError
 from kido.math.transform import as_positive, as_transform, as_vector
 from kido.shapes import Box, Cylinder, Shape
-from kido.skeleton import BodyNode, EndEffector, Inertia, Joint, PrismaticJoint, RevoluteJoint, Skeleton
+from kido.skeleton import BodyNode, EndEffector, Inertia, Joint, PrismaticJoint, RevoluteJoint, ScrewJoint, Skeleton
 from kido.skeleton.nodes.node import JacobianNode
 
 Array = NDArray[np.float64]
@@ -91,6 +91,37 @@ def valve(
     joint.position_lower_limit = 0.0
     joint.position_upper_limit = 2.0 * np.pi * as_positive(turns, f"valve {name!r}: turns")
     return _object(name, joint, Cylinder(r, 0.1 * r), (0, 0, 0), mass, [r, 0.0, 0.0], (0.0, 0.0, 1.0))
+
+
+def nut(
+    size: float = 0.04,
+    mass: float = 0.05,
+    pose: object = None,
+    turns: float = 1.0,
+    pitch: float = 0.002,
+    friction: float = 0.0,
+    name: str = "nut",
+) -> Skeleton:
+    """A nut on a thread along the z axis of its pose: tight at 0, it comes out along z as it is turned.
+
+    Its node "handle" is in the middle of its outer face, z along the way out.
+
+    Args:
+        size: across, and twice its height [m].
+        mass: [kg]
+        pose: of its inner face's middle in the world, tight.
+        turns: from 0 to so many [revolutions].
+        pitch: way for a revolution [m].
+        friction: dry, of the thread [N m].
+        name: of the skeleton and its body.
+    """
+    s = as_positive(size, f"nut {name!r}: size", "m")
+    joint = ScrewJoint(f"{name}_thread", axis=(0, 0, 1), pitch=pitch, transform_from_parent=_pose(pose, name))
+    joint.position_lower_limit = 0.0
+    joint.position_upper_limit = 2.0 * np.pi * as_positive(turns, f"nut {name!r}: turns")
+    joint.coulomb_friction = friction
+    shape = Cylinder(0.5 * s, 0.5 * s)
+    return _object(name, joint, shape, (0, 0, 0.25 * s), mass, [0.0, 0.0, 0.5 * s], (0.0, 0.0, 1.0))
 
 
 def handle_path(handle: JacobianNode, positions: ArrayLike) -> Array:
