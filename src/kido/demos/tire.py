@@ -56,8 +56,8 @@ def garage():
         rack = scene.add_body(f"rack_{name}", kido.WeldJoint(f"rack_{name}"), scene.body("floor"))
         rack.parent_joint.transform_from_parent = at(HUB[0] - 0.5, y, 0.05)
         for side in (-0.15, 0.15):
-            rack.add_shape(kido.Capsule(0.02, 0.3), at(0, side, HUB[2] - 0.05 - 0.26) @ OUT, color=(0.3, 0.3, 0.32))
-            rack.add_shape(kido.Box((0.04, 0.04, 0.42)), at(0.1, side, 0.21), color=(0.3, 0.3, 0.32))
+            rack.add_shape(kido.Capsule(0.02, 0.3), at(0, side, HUB[2] - 0.26) @ OUT, color=(0.3, 0.3, 0.32))
+            rack.add_shape(kido.Box((0.04, 0.04, 0.48)), at(0.1, side, 0.24), color=(0.3, 0.3, 0.32))
     world.add_skeleton(scene)
     for k, angle in enumerate(2 * np.pi * (np.arange(3) + 0.75) / 3):
         stud = at(HUB[0] - 0.5 * WIDTH, 0.1 * np.cos(angle), HUB[2] + 0.1 * np.sin(angle)) @ OUT
