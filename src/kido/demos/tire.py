@@ -7,258 +7,103 @@ How heavy it is the robot finds by the force of its lift, and holds it better fr
 """
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 
 import kido
 from kido.demos.demo import Demo
-from kido.manipulation import (
-    FrictionGrip,
-    ModelControl,
-    RobotDescription,
-    RobotModel,
-    handle_path,
-    nut,
-    sample_disabled_pairs,
-)
+from kido.demos.garage import FACING, GUESS, HOME, HUB, MASSES, MIRROR, NOISE, RACKS, RADIUS, SIDEWAYS, prepared, weigh
+from kido.manipulation import handle_path, straight_path
 from kido.models.mechanisms import at
-from kido.planning import RRTConnect, goal_states, shortened, smooth_curve, time_optimal
-
-HUB = np.array([1.5, 0.0, 0.75])  # where the wheel's middle goes
-RACKS = {"flat": 1.3, "spare": -1.3}  # [m] to the side
-RADIUS, WIDTH, GUESS = 0.28, 0.18, 9.0
-MASSES = {"flat": 11.2, "spare": 13.4}  # [kg], which the robot does not know
-OUT = np.array([[0.0, 0, -1, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1]])  # of wheels: z towards the robot
-NOISE = 3e-4  # [m, rad] of poses seen
-HOME = np.array([0.13, 0.79, -0.71, 1.89, -0.39, -1.2, -0.91])  # of the left arm
-MIRROR = np.array([-1, 1, -1, 1, -1, 1, -1])
-SIDEWAYS = {  # of hands that hold a wheel, in its axes: z towards its middle
-    side: np.array([[0.0, side, 0, 0], [0, 0, -side, 0], [-1, 0, 0, 0], [0, 0, 0, 1]]) for side in (1.0, -1.0)
-}
-FACING = np.diag([1.0, -1.0, -1.0, 1.0])
-STEPS = np.linspace(0.0, 1.0, 12)
-FRICTION = 6.0  # of nuts [N m]
-GRIP = FrictionGrip(friction=0.8, torsion=0.03, least=20.0, most=300.0)
 
 
-def garage():
-    """A car without a wheel, racks, nuts, the robot."""
-    world = kido.World("garage", time_step=2e-3)
-    scene = kido.Skeleton("scene")
-    for name, shape, place, color in (
-        ("floor", kido.Box((8, 8, 0.1)), at(0.5, 0, -0.05), (0.62, 0.62, 0.6)),
-        ("car", kido.Box((0.5, 1.8, 0.5)), at(HUB[0] + 0.5 * WIDTH + 0.4, 0, 0.8), (0.7, 0.15, 0.12)),
-        ("hub", kido.Cylinder(0.12, 0.15), at(HUB[0] + 0.5 * WIDTH + 0.08, 0, HUB[2]) @ OUT, (0.3, 0.3, 0.32)),
-    ):
-        body = scene.add_body(name, kido.WeldJoint(name), None if name == "floor" else scene.body("floor"))
-        body.parent_joint.transform_from_parent = place if name == "floor" else at(-0.5, 0, 0.05) @ place
-        body.add_shape(shape, color=color)
-    for name, y in RACKS.items():
-        rack = scene.add_body(f"rack_{name}", kido.WeldJoint(f"rack_{name}"), scene.body("floor"))
-        rack.parent_joint.transform_from_parent = at(HUB[0] - 0.5, y, 0.05)
-        for side in (-0.15, 0.15):
-            rack.add_shape(kido.Capsule(0.02, 0.3), at(0, side, HUB[2] - 0.26) @ OUT, color=(0.3, 0.3, 0.32))
-            rack.add_shape(kido.Box((0.04, 0.04, 0.48)), at(0.1, side, 0.24), color=(0.3, 0.3, 0.32))
-    world.add_skeleton(scene)
-    for k, angle in enumerate(2 * np.pi * (np.arange(3) + 0.75) / 3):
-        stud = at(HUB[0] - 0.5 * WIDTH, 0.1 * np.cos(angle), HUB[2] + 0.1 * np.sin(angle)) @ OUT
-        made = nut(0.04, 0.1, stud, turns=0.75, pitch=0.016, friction=FRICTION, name=f"nut_{k}")
-        made.body(0).shapes[0].collision = False
-        world.add_skeleton(made)
-    robot = world.add_skeleton(kido.load("two_arms"))
-    robot.positions = [-0.4, -0.9, 0.6, -0.1, *HOME, *(MIRROR * HOME)]
-    return world
+def change(operator, log):
+    """Change the wheel: yields seconds to wait for; `log` gets the phase, and the masses found."""
+    model, real, control, noise = operator.model, operator.real, operator.control, np.random.default_rng(3)
+    base, left, right = (model.part(name, "two_arms") for name in ("base", "left_arm", "right_arm"))
+    hub, nuts = model.world.skeleton("scene").body("hub"), [model.world.skeleton(f"nut_{k}") for k in range(3)]
+    trunk = [control.skeleton.dof(name) for name in ("base_x", "base_y", "base_yaw", "torso_lift")]
 
+    def turn_nuts(turns):
+        yield operator.move(base, [HUB[0] - 0.6, 0.0, 0.0])
+        for thing in nuts:
+            path = handle_path(thing.node("handle"), turns)
+            towards = np.sign(turns[-1] - turns[0])  # the wrist has room for the whole turn
+            yield operator.reach({right: path[0] @ FACING @ at(0, 0, -0.13)}, last=towards * 0.75 * np.pi)
+            yield operator.advance([right], 0.06)
+            operator.begin()
+            name = operator.hold(thing.body(0), right.tip)
+            yield operator.along({right: path @ np.linalg.inv(path[0]) @ right.forward_kinematics()}, speed=0.95)
+            operator.release(name)
+            yield operator.advance([right], -0.06)
+        yield operator.move(right, MIRROR * HOME)
 
-class Mechanic:
-    """What the robot does, by its model; `real` is what it acts on."""
+    def take(name):
+        body = model.body(name)
+        for _ in range(8):
+            seen = real.body(name).world_transform @ kido.math.exp_pose(noise.normal(0.0, NOISE, 6))
+            model.see(name, seen, NOISE**2 * np.eye(6))
+        beside = {side: at(0, side * (RADIUS + 0.175), 0) @ SIDEWAYS[side] for side in (1, -1)}
+        yield operator.reach({left: body.world_transform @ beside[1], right: body.world_transform @ beside[-1]})
+        yield operator.advance([left, right], 0.1)
+        for arm in (left, right):
+            operator.hold(body, arm.tip, name=arm.name)
 
-    def __init__(self):
-        world = garage()
-        disabled = sample_disabled_pairs(world.skeleton("two_arms"), 200)
-        self.model = RobotModel(world, {"two_arms": RobotDescription("two_arms", disabled=disabled)})
-        for name, y in RACKS.items():
-            place = HUB if name == "flat" else HUB + [0, y, 0]
-            wheel = self.model.see(name, at(*place) @ OUT, shape=kido.Cylinder(RADIUS, WIDTH), mass=GUESS)
-            wheel.shapes[0].color = (0.13, 0.13, 0.14)
-            wheel.add_shape(kido.Cylinder(0.62 * RADIUS, 1.02 * WIDTH), collision=False, color=(0.75, 0.76, 0.8))
-        self.real = self.model.fork()
-        for name, mass in MASSES.items():
-            self.weigh(self.real, name, mass)
-        self.robot, self.world = world.skeleton("two_arms"), self.real.world
-        self.left, self.right, self.base = (self.model.part(n, "two_arms") for n in ("left_arm", "right_arm", "base"))
-        self.arms, own = (self.left, self.right), self.world.skeleton("two_arms")
-        self.control = ModelControl(own, self.model, arms=("left_arm", "right_arm"), grip=GRIP, rate=250)
-        self.world.add_controller(self.control)
-        self.hold("flat", "hub")
-        self.phase, self.found, self.rng = "", {}, np.random.default_rng(3)
+    def find_mass(name):
+        """By the force of the lift and of the base: they do not feel how the hands push each other."""
+        body = model.body(name)
+        control.record()
+        yield from bring(name, (0, 0, 0.08))
+        found = control.estimate(body, trunk)
+        control.record(False)
+        log[name] = GUESS + found.mass, found.mass_deviation
+        weigh(model, name, log[name][0])
 
-    @staticmethod
-    def weigh(model, name, mass):
-        model.body(name).inertia = kido.Inertia.from_shape(kido.Cylinder(RADIUS, WIDTH), mass)
+    def bring(name, way, turn=0.0):
+        operator.begin()
+        yield operator.carry(model.body(name), straight_path(model.body(name).world_transform, way, turn))
 
-    def look(self, name, times=8):
-        """Where a wheel is, seen with errors."""
-        for _ in range(times):
-            error = kido.math.exp_pose(self.rng.normal(0.0, NOISE, 6))
-            self.model.see(name, self.real.body(name).world_transform @ error, NOISE**2 * np.eye(6))
+    def leave():
+        operator.release(left.name, right.name)
+        yield operator.advance([left, right], -0.1)
 
-    def hold(self, name, hand):
-        """Both worlds have it: in the model what is free hangs on the hand, in the real one a loop closes."""
-        for model in (self.model, self.real):
-            body = model.body(name) if name in MASSES else model.world.skeleton(name).body(name)
-            holder = model.world.skeleton("scene" if hand == "hub" else "two_arms").body(hand)
-            model.grasps.attach(body, holder, f"{hand}: {name}", as_loop=True if model is self.real else None)
+    def drive(y):
+        yield operator.move(base, [HUB[0] - 0.5, y, 0.0])
 
-    def release(self, name, hand):
-        for model in (self.model, self.real):
-            model.grasps.detach(f"{hand}: {name}")
-
-    # Motions: generators of what is waited for [s] -------------------------------------------------------------
-
-    def begin(self):
-        """The model's robot is where it is to be: motions begin there."""
-        self.robot.positions = self.control.reference()[0]
-
-    def goal(self, part):
-        return part.of(self.control.reference()[0])
-
-    def move(self, part, goals, speed=1.0):
-        """Without collisions to one of the goals."""
-        self.begin()
-        checker = self.model.scene.checker(part)
-        path = shortened(checker, RRTConnect(checker).plan(part.positions, goals))
-        law = time_optimal(smooth_curve(checker, path), velocity=speed, acceleration=2.0 * speed)
-        yield self.control.follow(law, part)
-
-    def reach(self, arm, pose):
-        """Without collisions to where a hand has a pose."""
-        self.begin()
-        yield from self.move(arm, goal_states(self.model.scene.checker(arm), arm.solver, pose))
-
-    def along(self, paths, speed=0.5):
-        """Hands go through poses, by arm."""
-        self.begin()
-        rows = np.hstack([arm.follow(poses) for arm, poses in paths.items()])
-        law = time_optimal(CubicSpline(np.linspace(0.0, 1.0, len(rows)), rows), velocity=speed, acceleration=2.0)
-        yield self.control.follow(law, [dof for arm in paths for dof in arm.dofs])
-
-    def carry(self, name, way=(0, 0, 0), turn=0.0):
-        """Both hands bring what they hold along a way, turning it about its axis."""
-        self.begin()
-        X = np.array(self.model.body(name).world_transform)
-        holds = {arm: np.linalg.inv(X) @ arm.forward_kinematics() for arm in self.arms}
-        yield from self.along({arm: line(X, way, turn) @ hold for arm, hold in holds.items()})
-
-    def advance(self, arms, way):
-        """Hands go straight, along their own z axes."""
-        self.begin()
-        poses = {arm: arm.forward_kinematics() for arm in arms}
-        yield from self.along({arm: line(X, way * X[:3, 2]) for arm, X in poses.items()})
-
-    # What is done ----------------------------------------------------------------------------------------------
-
-    def turn_nuts(self, tighten):
-        """One after the other, with the right hand."""
-        yield from self.move(self.base, [HUB[0] - 0.6, 0.0, 0.0])
-        for k in range(3):
-            thing = self.model.world.skeleton(f"nut_{k}")
-            handle, turns = thing.node("handle"), np.linspace(0.0, 1.5 * np.pi, 40)
-            turns = turns[::-1] if tighten else turns
-            self.begin()
-            before = handle_path(handle, turns[:1])[0] @ FACING @ at(0, 0, -0.13)
-            goals = goal_states(self.model.scene.checker(self.right), self.right.solver, before)
-            goals[:, -1] = 0.75 * np.pi * (-1 if tighten else 1)  # of the wrist, which has room for the whole turn then
-            yield from self.move(self.right, goals)
-            yield from self.advance([self.right], 0.06)
-            self.hold(f"nut_{k}", "right_hand")
-            grip = np.linalg.inv(handle_path(handle, turns[:1])[0]) @ self.right.forward_kinematics(
-                self.goal(self.right)
-            )
-            yield from self.along({self.right: handle_path(handle, turns) @ grip}, speed=2.0)
-            self.release(f"nut_{k}", "right_hand")
-            yield from self.advance([self.right], -0.06)
-
-    def take(self, name):
-        """With both hands, from where it is; then its mass is found."""
-        self.look(name)
-        X = np.array(self.model.body(name).world_transform)
-        for arm, side in zip(self.arms, (1.0, -1.0)):
-            hold = at(0, side * (RADIUS + 0.075), 0) @ SIDEWAYS[side]
-            yield from self.reach(arm, X @ at(0, side * 0.1, 0) @ hold)
-        yield from self.advance(self.arms, 0.1)
-        for arm in self.arms:
-            self.hold(name, arm.tip.name)
-
-    def estimate(self, name):
-        """The mass, by the force of the lift and of the base: they do not feel how the hands push each other."""
-        self.control.record()
-        yield from self.carry(name, (0, 0, 0.05))
-        trunk = [self.robot.dof(n) for n in ("base_x", "base_y", "base_yaw", "torso_lift")]
-        found = self.control.estimate(self.model.body(name), trunk)
-        self.found[name] = GUESS + found.mass, found.mass_deviation
-        self.weigh(self.model, name, self.found[name][0])
-        self.control.record(False)
-
-    def leave(self, name):
-        for arm in self.arms:
-            self.release(name, arm.tip.name)
-        yield from self.advance(self.arms, -0.1)
-        for arm in self.arms:
-            yield from self.move(arm, HOME if arm is self.left else MIRROR * HOME)
-
-    def drive(self, y, back=0.0):
-        yield from self.move(self.base, [HUB[0] - 0.5 - back, y, 0.0], speed=0.6)
-
-    def change(self):
-        self.phase = "loosens the nuts"
-        yield from self.turn_nuts(tighten=False)
-        self.phase = "takes the wheel off"
-        yield from self.move(self.right, MIRROR * HOME)
-        yield from self.drive(0.0)
-        yield from self.take("flat")
-        self.release("flat", "hub")
-        yield from self.carry("flat", turn=0.35)
-        yield from self.carry("flat", (-0.12, 0, 0))
-        self.phase = "finds its mass"
-        yield from self.estimate("flat")
-        self.phase = "puts it on the rack"
-        yield from self.drive(0.0, 0.3)
-        yield from self.drive(RACKS["flat"], 0.3)
-        yield from self.drive(RACKS["flat"])
-        yield from self.carry("flat", (0.12, 0, 0))
-        yield from self.carry("flat", (0, 0, -0.05))
-        yield from self.leave("flat")
-        self.phase = "fetches the spare wheel"
-        yield from self.drive(RACKS["flat"], 0.3)
-        yield from self.drive(RACKS["spare"], 0.3)
-        yield from self.drive(RACKS["spare"])
-        yield from self.take("spare")
-        yield from self.estimate("spare")
-        yield from self.carry("spare", (-0.12, 0, 0))
-        self.phase = "mounts it"
-        yield from self.drive(RACKS["spare"], 0.3)
-        yield from self.drive(0.0, 0.3)
-        yield from self.drive(0.0)
-        yield from self.carry("spare", turn=0.35)
-        yield from self.carry("spare", HUB - self.model.body("spare").com)
-        yield from self.carry("spare", turn=-0.35)
-        self.hold("spare", "hub")
-        yield from self.leave("spare")
-        self.phase = "tightens the nuts"
-        yield from self.turn_nuts(tighten=True)
-        yield from self.move(self.right, MIRROR * HOME)
-        self.phase = "is done"
-
-
-def line(X, way, turn=0.0):
-    """Poses from X on along a way, turning about its z axis."""
-    return np.array([at(*(s * np.asarray(way))) @ X @ kido.math.exp_pose([0, 0, s * turn, 0, 0, 0]) for s in STEPS])
+    log["phase"] = "loosens the nuts"
+    yield from turn_nuts(np.linspace(0.0, 1.5 * np.pi, 40))
+    log["phase"] = "takes the wheel off"
+    yield from drive(0.0)
+    yield from take("flat")
+    operator.release("hub")
+    yield from bring("flat", (0, 0, 0), 0.35)
+    yield from bring("flat", (-0.12, 0, 0))
+    log["phase"] = "puts it on the rack"
+    yield from find_mass("flat")
+    yield from drive(RACKS["flat"])
+    yield from bring("flat", (0.12, 0, 0))
+    yield from bring("flat", (0, 0, -0.08))
+    yield from leave()
+    log["phase"] = "fetches the spare wheel"
+    yield from drive(RACKS["spare"])
+    yield from take("spare")
+    yield from bring("spare", (0, 0, 0.02))
+    yield from find_mass("spare")
+    yield from bring("spare", (-0.12, 0, 0))
+    log["phase"] = "mounts it"
+    yield from drive(0.0)
+    yield from bring("spare", (0, 0, 0), 0.35)
+    yield from bring("spare", HUB - model.body("spare").com)
+    yield from bring("spare", (0, 0, 0), -0.35)
+    operator.hold(model.body("spare"), hub, name="hub")
+    yield from leave()
+    log["phase"] = "tightens the nuts"
+    yield from turn_nuts(np.linspace(1.5 * np.pi, 0.0, 40))
+    log["phase"] = "is done"
 
 
 def make():
-    mechanic = Mechanic()
-    demo = Demo(mechanic.world, duration=60.0, camera=((-0.6, -2.6, 1.9), (1.1, 0.0, 0.7)))
-    task, due = mechanic.change(), 0.0
+    operator, log, due = prepared(), {}, 0.0
+    world, task = operator.real.world, change(operator, log)
+    demo = Demo(world, duration=70.0, camera=((-0.9, -2.3, 1.9), (1.0, 0.0, 0.7)))
 
     @demo.every_frame
     def act(time):
@@ -266,5 +111,16 @@ def make():
         while time >= due:
             due = time + next(task, np.inf)
 
-    demo.number("phase")(lambda: mechanic.phase)
+    demo.number("phase")(lambda: log.get("phase", "stands"))
+    for name in MASSES:
+
+        @demo.number(f"mass of the {name} wheel [kg]")
+        def mass(name=name):
+            return "{:.3f} +- {:.3f}".format(*log[name]) if name in log else f"{GUESS:g}, a guess"
+
+    @demo.number("largest share of a torque limit")
+    def share():
+        robot = world.skeleton("two_arms")
+        return float(np.abs(operator.control.forces / robot.force_upper_limits).max())
+
     return demo

@@ -9,6 +9,7 @@ from kido.manipulation.load_sharing import FrictionGrip, LoadShare, LoadSharing,
 from kido.manipulation.manipulability import Ellipsoid, Manipulability, limit_factor
 from kido.manipulation.model import RobotModel
 from kido.manipulation.model_control import Measured, ModelControl
+from kido.manipulation.operator import Operator, straight_path
 from kido.manipulation.parts import Part, Reach
 from kido.manipulation.payload import PayloadEstimate, estimate_payload, feedforward, inertia_of, parameters_of
 from kido.manipulation.quality import GraspQuality, contact_wrenches, grasp_quality
@@ -41,6 +42,7 @@ __all__ = [
     "Manipulability",
     "Measured",
     "ModelControl",
+    "Operator",
     "ParallelGripper",
     "Part",
     "PayloadEstimate",
@@ -65,5 +67,6 @@ __all__ = [
     "part_of_group",
     "required_wrench",
     "sample_disabled_pairs",
+    "straight_path",
     "valve",
 ]

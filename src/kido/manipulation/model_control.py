@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from kido.constraints import WeldJointConstraint
@@ -21,6 +22,7 @@ from kido.planning import TimeLaw
 from kido.skeleton import BodyNode, Group, Skeleton
 
 Array = NDArray[np.float64]
+SHARE_PERIOD = 0.05  # [s] after which it is found anew how hands push against each other
 
 
 class Measured(NamedTuple):
@@ -78,6 +80,7 @@ class ModelControl(Controller):
         self._rest = np.array(skeleton.positions)
         self._law: tuple[TimeLaw, Array] | None = None
         self._share: LoadShare | None = None
+        self._squeeze: tuple[list[Grasp], float, Array] | None = None  # of which grasps, until when, in object's axes
         self._rows: list[tuple[Array, ...]] | None = None
 
     @property
@@ -87,7 +90,7 @@ class ModelControl(Controller):
 
     @property
     def load_share(self) -> LoadShare | None:
-        """Who bore what when it was due last; None: nothing is held by several arms."""
+        """Who bears what, as it was last found, 20 times a second; None: nothing is held by several arms."""
         return self._share
 
     # What it follows -------------------------------------------------------------------------------------------
@@ -130,8 +133,10 @@ class ModelControl(Controller):
         a += self._kp * np.array(robot.position_differences(q, robot.positions)) + self._kd * (u - robot.velocities)
         tau = np.array(robot.inverse_dynamics(robot.positions, robot.velocities, a))
         tau -= np.array(robot.damping_forces) + np.array(robot.spring_forces)
-        self._share = None
-        for body, grasps in self._shared():
+        shared = self._shared()
+        if not shared:
+            self._share = self._squeeze = None
+        for body, grasps in shared:
             tau += self._balance(body, grasps)
         for grasp in self._model.grasps.held:
             if grasp.closes_loop and grasp.hand.skeleton is robot and grasp.body.skeleton.num_dofs == 1:
@@ -160,15 +165,19 @@ class ModelControl(Controller):
         sharing, wrench, com = LoadSharing(arms, self._grip), required_wrench(body), np.array(body.com)
         hung = np.zeros((len(arms), 6))
         hung[0] = np.r_[wrench[:3] + np.cross(com - arms[0].tip.world_transform[:3, 3], wrench[3:]), wrench[3:]]
-        own = sharing.own_forces()
-        own[0] -= arms[0].tip_jacobian().T @ hung[0]
-        self._share = sharing.share(wrench, com, own)
-        for arm, change in zip(arms, self._share.wrenches - hung, strict=True):
+        turn = scipy.linalg.block_diag(*2 * [body.world_transform[:3, :3]])  # what squeezes turns with the object
+        if self._squeeze is None or self._squeeze[0] != grasps or self._time >= self._squeeze[1]:
+            own = sharing.own_forces()
+            own[0] -= arms[0].tip_jacobian().T @ hung[0]
+            self._share = sharing.share(wrench, com, own)
+            self._squeeze = grasps, self._time + SHARE_PERIOD, self._share.squeezing @ turn
+        f = sharing.move(wrench, com) + self._squeeze[2] @ turn.T
+        for arm, change in zip(arms, f - hung, strict=True):
             tau[arm.shares[0].dofs] += arm.tip_jacobian().T @ change
         return tau
 
     def _push(self, grasp: Grasp, u: Array, a: Array) -> Array:
-        """Joint forces that move an object of one coordinate as the hand is to move; it goes with the hand in the model.
+        """Joint forces that move an object of one coordinate with the hand; in the model it is where the hand has it.
 
         Of all wrenches f with v . f = T the least is taken, v the handle's velocity per unit of the coordinate's and T
         what the object needs, dry friction too; where the handle turns in the hand, f has no moment.
