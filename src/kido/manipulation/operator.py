@@ -172,7 +172,7 @@ class Operator(FixedAttributes):
     def twin(self, thing: Any) -> Any:
         """What a body of the model, or a node on one, stands for."""
         if isinstance(thing, FrameNode):
-            return next(node for node in self.twin(thing.body).nodes if node.name == thing.name)
+            return self.twin(thing.body).skeleton.node(thing.name)
         if thing.name in self.model.seen and thing is self.model.body(thing.name):
             return self.real.body(thing.name)
         return self.real.world.skeleton(thing.skeleton.name).body(thing.name)
