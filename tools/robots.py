@@ -223,16 +223,16 @@ def two_arms() -> Robot:
     robot = Robot("two_arms", "A mobile robot of 18 joints: a base, a lift, and two arms, stretched out at zero.")
     robot.materials = {"light": (0.88, 0.88, 0.86), "accent": (0.16, 0.42, 0.62), "dark": (0.25, 0.26, 0.30)}
     robot.link("world")
-    robot.slide("base_x", "world", "base_carrier_x", ZERO, X, None, 600, 1.0)
+    robot.slide("base_x", "world", "base_carrier_x", ZERO, X, None, 600, 1.0, 10.0)
     robot.link("base_carrier_x", 1.0)
-    robot.slide("base_y", "base_carrier_x", "base_carrier_y", ZERO, Y, None, 600, 1.0)
+    robot.slide("base_y", "base_carrier_x", "base_carrier_y", ZERO, Y, None, 600, 1.0, 10.0)
     robot.link("base_carrier_y", 1.0)
-    robot.hinge("base_yaw", "base_carrier_y", "base", ZERO, Z, (-360, 360), 300, 1.5, 0.0)
+    robot.hinge("base_yaw", "base_carrier_y", "base", ZERO, Z, (-360, 360), 300, 1.5, 2.0)
     robot.link("base", 70.0, (box(0.54, 0.54, 0.24, (0, 0, 0.20)), box(0.12, 0.16, 0.95, (-0.17, 0, 0.795))), "dark")
     robot.link("base_wheels", 4.0, tuple(sphere(0.08, (x, y, 0.08)) for x in (-0.2, 0.2) for y in (-0.2, 0.2)), "light",
                touch=False)  # fmt: skip
     robot.fixed("base_wheels_mount", "base", "base_wheels")
-    robot.slide("torso_lift", "base", "torso", (-0.02, 0, 0.9), Z, (-0.2, 0.3), 1800, 0.5)
+    robot.slide("torso_lift", "base", "torso", (-0.02, 0, 0.9), Z, (-0.2, 0.3), 1800, 0.5, 20.0)
     robot.link("torso", 12.0, (box(0.16, 0.20, 0.24), box(0.08, 0.22, 0.06, (0.02, 0, 0.36))), "light")
     for side, sign in (("left_", 1.0), ("right_", -1.0)):
         robot.fixed(f"{side}mount", "torso", f"{side}base", (0, 0.1 * sign, 0), rpy=(-0.5 * sign * math.pi, 0, 0))

@@ -146,7 +146,7 @@ class Robot:
         limits: tuple[float, float] | None,
         effort: float,
         speed: float,
-        damping: float = 0.0,
+        damping: float,
     ):
         """A prismatic joint: limits [m], None: 50 m to both sides; largest force [N], speed [m/s], damping [N s/m]."""
         self._axis("prismatic", name, parent, child, xyz, axis, limits or (-50.0, 50.0), effort, speed, damping, ZERO)

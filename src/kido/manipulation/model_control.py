@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from kido.attributes import dataclass
 from kido.constraints import WeldJointConstraint
 from kido.control import Controller
 from kido.control.cartesian import pose_error
@@ -19,19 +20,26 @@ from kido.manipulation.model import RobotModel
 from kido.manipulation.payload import PayloadEstimate, estimate_payload
 from kido.math.transform import as_positive
 from kido.planning import TimeLaw
+from kido.reprs import brief
 from kido.skeleton import BodyNode, Group, Skeleton
 
 Array = NDArray[np.float64]
 SHARE_PERIOD = 0.05  # [s] after which it is found anew how hands push against each other
 
 
-class Measured(NamedTuple):
-    """What was measured while `ModelControl.record` was on, (samples, dofs) each: means over the periods."""
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What was measured while `ModelControl.record` was on, (samples, dofs) each: means over the periods.
+
+    Forces are those of actuators, dampers and springs.
+    """
 
     positions: Array
     velocities: Array
     accelerations: Array
     forces: Array
+
+    __repr__ = brief
 
 
 class ModelControl(Controller):
@@ -78,7 +86,7 @@ class ModelControl(Controller):
         self._grip = grip
         self._time, self._start = 0.0, 0.0
         self._rest = np.array(skeleton.positions)
-        self._law: tuple[TimeLaw, Array] | None = None
+        self._law: tuple[TimeLaw, NDArray[np.intp]] | None = None
         self._share: LoadShare | None = None
         self._squeeze: tuple[list[Grasp], float, Array] | None = None  # of which grasps, until when, in object's axes
         self._rows: list[tuple[Array, ...]] | None = None
@@ -132,7 +140,8 @@ class ModelControl(Controller):
             robot.positions, robot.velocities = own.positions, own.velocities
         a += self._kp * np.array(robot.position_differences(q, robot.positions)) + self._kd * (u - robot.velocities)
         tau = np.array(robot.inverse_dynamics(robot.positions, robot.velocities, a))
-        tau -= np.array(robot.damping_forces) + np.array(robot.spring_forces)
+        passive = np.array(robot.damping_forces) + np.array(robot.spring_forces)
+        tau -= passive
         shared = self._shared()
         if not shared:
             self._share = self._squeeze = None
@@ -143,7 +152,7 @@ class ModelControl(Controller):
                 tau += self._push(grasp, u, a)
         if self._rows is not None:
             low, high = own.command_bounds or (-np.inf, np.inf)
-            self._rows.append((np.array(own.positions), np.array(own.velocities), np.clip(tau, low, high)))
+            self._rows.append((np.array(own.positions), np.array(own.velocities), np.clip(tau, low, high) + passive))
         return tau
 
     def _shared(self) -> list[tuple[BodyNode, list[Grasp]]]:
@@ -220,7 +229,8 @@ class ModelControl(Controller):
         Coordinates that come before all hands that hold the body do not feel how hands push against each other.
         """
         chosen = [self._robot.dof(d.name).index for d in (dofs.dofs if isinstance(dofs, Group) else dofs)]
-        return estimate_payload(body, *self.measured(), dofs=chosen, noise=noise)
+        m = self.measured()
+        return estimate_payload(body, m.positions, m.velocities, m.accelerations, m.forces, chosen, noise)
 
     def __repr__(self) -> str:
         return f"ModelControl({self.skeleton.name!r}, {self._model!r})"

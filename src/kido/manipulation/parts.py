@@ -177,13 +177,13 @@ class Part(Group):
             StateError: a pose is not met, or only by a jump.
         """
         solver = IkSolver(self.tip, [dof.name for dof in self.dofs], attempts=1)
-        q, found = self.of(self.whole_positions(start)), []
-        for k, pose in enumerate(np.asarray(poses, np.float64)):
+        q, found, path = self.of(self.whole_positions(start)), [], np.asarray(poses, np.float64)
+        for k, pose in enumerate(path):
             result = self.inverse_kinematics(pose, q, solver=solver)
             before, q = q, self.of(result.positions)
             if not result or np.abs(q - before).max() > jump:
                 why = "it is not met" if not result else f"a coordinate would jump by {np.abs(q - before).max():.2g}"
-                raise StateError(f"part {self.name!r}: follow: pose {k} of {len(poses)}: {why}")
+                raise StateError(f"part {self.name!r}: follow: pose {k} of {len(path)}: {why}")
             found.append(q)
         return np.array(found)
 
