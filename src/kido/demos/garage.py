@@ -42,6 +42,14 @@ def garage():
         body = scene.add_body(name, kido.WeldJoint(name), None if name == "floor" else scene.body("floor"))
         body.parent_joint.transform_from_parent = place if name == "floor" else at(-0.5, 0, 0.05) @ place
         body.add_shape(shape, color=color)
+    car = scene.body("car")  # what does not touch: a cabin, lamps, a wheel behind
+    for shape, place, color in (
+        (kido.Box((0.46, 1.0, 0.36)), at(0.02, 0.2, 0.43), (0.2, 0.24, 0.28)),
+        (kido.Box((0.5, 0.9, 0.05)), at(0, 0.2, 0.63), (0.7, 0.15, 0.12)),
+        (kido.Box((0.1, 0.02, 0.1)), at(-0.15, -0.9, 0.1), (0.95, 0.9, 0.6)),
+        (kido.Cylinder(RADIUS, WIDTH), at(-0.17, 1.05, -0.05) @ OUT, (0.13, 0.13, 0.14)),
+    ):
+        car.add_shape(shape, place, collision=False, color=color)
     for name, y in RACKS.items():
         rack = scene.add_body(f"rack_{name}", kido.WeldJoint(f"rack_{name}"), scene.body("floor"))
         rack.parent_joint.transform_from_parent = at(HUB[0] - 0.5, y, 0.05)
@@ -53,6 +61,7 @@ def garage():
         stud = at(HUB[0] - 0.5 * WIDTH, 0.1 * np.cos(angle), HUB[2] + 0.1 * np.sin(angle)) @ OUT
         made = nut(0.04, 0.1, stud, turns=0.75, pitch=0.016, friction=FRICTION, name=f"nut_{k}")
         made.body(0).shapes[0].collision = False
+        made.body(0).shapes[0].color = (0.85, 0.7, 0.3)
         world.add_skeleton(made)
     robot = world.add_skeleton(kido.load("two_arms"))
     robot.positions = [-0.4, -0.9, 0.6, -0.1, *HOME, *(MIRROR * HOME)]
