@@ -75,22 +75,24 @@ def test_limits_of_controls_and_states_are_those_that_a_quadratic_program_finds(
         assert found.objective > 12.05  # a limit is met
 
 
-# Crocoddyl 3.2.1, ActionModelUnicycle, SolverFDDP, th_stop 1e-12: 250.10460834709693.
+# Crocoddyl 3.2.1, ActionModelUnicycle, SolverFDDP, th_stop 1e-12: 250.10460834709693 for 200 steps; Ipopt (by CasADi)
+# finds 250.104608347095 from twelve starts, and 250.03931997319373 for 100 steps, Crocoddyl 250.03931997320245.
 @SOLVERS
-def test_unicycle_of_crocoddyl(solver: type[ShootingSolver]) -> None:
+@pytest.mark.parametrize("N, least", [(100, 250.03931997319373), (200, 250.104608347095)])
+def test_unicycle_of_crocoddyl(solver: type[ShootingSolver], N: int, least: float) -> None:
     def step(x: np.ndarray, u: np.ndarray) -> np.ndarray:
         return x + 0.1 * np.stack([np.cos(x[:, 2]) * u[:, 0], np.sin(x[:, 2]) * u[:, 0], u[:, 1]], axis=1)
 
-    guess = np.zeros((201, 3))
+    guess = np.zeros((N + 1, 3))
     guess[0] = -1.0, -1.0, 1.0
     for states in (None, guess):  # the second is what Crocoddyl begins with: gaps are open
         problem = ControlProblem(
-            FunctionDynamics(3, 2, step), guess[0], 200, QuadraticCost(np.full(3, 100.0), np.ones(2)),
+            FunctionDynamics(3, 2, step), guess[0], N, QuadraticCost(np.full(3, 100.0), np.ones(2)),
             QuadraticCost(np.full(3, 100.0)), states=states,
         )  # fmt: skip
         found = solver(optimality=1e-8).solve(problem)
         assert found.converged and found.iterations < 20
-        assert abs(found.objective - 250.10460834709693) < 1e-9
+        assert abs(found.objective - least) < 1e-9
 
 
 def least_time(N: int) -> FunctionDynamics:
@@ -274,8 +276,10 @@ def test_bad_input() -> None:
         ControlProblem(dynamics, [0.0, 0.0], 5, cost, control_limits=(1.0, -1.0))
     with pytest.raises(kido.ModelError, match="positive semidefinite"):
         QuadraticCost(R=-1.0)
-    with pytest.raises(kido.ModelError, match="one coordinate each, got"):
-        SkeletonDynamics(kido.load("quadruped"), 0.01)
+    still = kido.Skeleton("still")
+    still.add_body("rock", kido.WeldJoint("weld"))
+    with pytest.raises(kido.ModelError, match="'still' has no coordinate that moves"):
+        SkeletonDynamics(still, 0.01)
     with pytest.raises(kido.ModelError, match="time_step"):
         SkeletonDynamics(kido.load("arm7"), 0.0)
     with pytest.raises(kido.NameLookupError, match="elbow_motor"):

@@ -110,8 +110,8 @@ class Threads:
         address = tree.address
         if variant is not None:
             if variant not in self._variants:
-                kept = {key: made for key, made in self._variants.items() if key == MIXED}
-                self._variants = kept | {variant: TREE(**arrays_of(tree, variant))}
+                self._variants = {key: made for key, made in self._variants.items() if key == MIXED}
+                self._variants[variant] = TREE(**arrays_of(tree, variant))
             address = self._variants[variant].address
         groups = -(-count // LANES)
         parts = max(1, min(self.threads, groups // FEWEST))

@@ -34,7 +34,7 @@ class Cable(Model):
 
     Args:
         points: how many, from 2 on; or a sequence with None for points that move and (3,) for those that stay [m].
-        name, **values: as of models.
+        values: name and others as of models.
 
     Raises:
         ModelError: fewer than two points, or no three numbers.

@@ -136,7 +136,7 @@ class ForceTorqueSensor(PythonModel):
 
     Args:
         joint: of a skeleton in the system's world.
-        name, rate, **values: as of models.
+        values: name, rate and others as of models.
 
     Raises:
         ModelError: no joint of a skeleton.

@@ -86,7 +86,7 @@ class SloshTank(PythonModel):
         mount: the tank's axes in the body's, 4x4 or what `as_transform` takes: origin in the middle of the bottom, z
             along its axis, away from where gravity or inertia drives the liquid.
         springs: springs in place of a pendulum.
-        name, rate, **values: as of models.
+        values: name, rate and others as of models.
 
     Raises:
         ModelError: no body of a skeleton, or a radius or a mass that is not positive.

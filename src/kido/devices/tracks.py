@@ -22,7 +22,7 @@ class BeltTrack(PythonModel):
 
     Args:
         shape: of a body in the system's world, with collision.
-        name, rate, **values: as of models.
+        values: name, rate and others as of models.
 
     Raises:
         ModelError: no shape of a body, or a direction that is zero.

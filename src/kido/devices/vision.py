@@ -58,7 +58,7 @@ class Lidar(_Looking):
         azimuths: a (n,), from x towards y [rad].
         elevations: e [rad], a number: outputs are (n,); or (m,): outputs are (m, n), row by row of one elevation.
         mount: its axes in the body's, 4x4 or what `as_transform` takes; z is the axis of azimuths.
-        name, rate, **values: as of models.
+        values: name, rate and others as of models.
 
     Raises:
         ModelError: no body, no finite angles or none at all; when it runs, a system without the body's world.
@@ -154,7 +154,7 @@ class ImageSensor(_Looking):
         camera: a `kido.rendering.Camera` or `CameraNode`, which says where it is, and by its lens what it sees.
         kinds: which images, of "color", "depth" and "segmentation".
         oversampling, shadows: of the `kido.rendering.Renderer`.
-        name, rate, **values: as of models.
+        values: name, rate and others as of models.
 
     Raises:
         ModelError: no camera, no kinds, or images of more than 2^20 numbers; when it runs, a system without a world.

@@ -9,10 +9,11 @@ from kido.io.files import load, load_motion, load_skeleton, load_world, save
 
 __all__ = ["load", "load_motion", "load_skeleton", "load_world", "save"]
 
-_MODULES = ("meshes", "motions", "sdf", "skel", "skel_old", "urdf", "vsk")
+_MODULES = ("meshes", "mjcf", "motions", "sdf", "skel", "skel_old", "urdf", "vsk")
 
 if TYPE_CHECKING:
     from kido.io import meshes as meshes
+    from kido.io import mjcf as mjcf
     from kido.io import motions as motions
     from kido.io import sdf as sdf
     from kido.io import skel as skel

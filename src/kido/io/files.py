@@ -63,6 +63,7 @@ FORMATS = [
     Format("URDF", ".urdf", "robot", "kido.io.urdf", "kido.io.writers.urdf"),
     Format("SDF", ".sdf", "sdf", "kido.io.sdf", "kido.io.writers.sdf", (".world",)),
     Format("SKEL", ".skel", "skel", "kido.io.skel", "kido.io.writers.skel"),
+    Format("MJCF", ".xml", "mujoco", "kido.io.mjcf", ""),
     Format("VSK", ".vsk", "KinematicModel", "kido.io.vsk", ""),
     _motions("DOF", ".dof", "dof"),
     _motions("BVH", ".bvh", "bvh"),
@@ -71,6 +72,7 @@ FORMATS = [
     Format("ASF", ".asf", "", "kido.io.motions.asf", ""),
     Format("C3D", ".c3d", "", "kido.io.motions.c3d", "kido.io.motions.c3d", holds="markers"),
 ]
+TOLD_BY_ROOT = ".xml"  # many kinds of files have this suffix
 BRACES = Format("SKEL with braces", ".skel", "", "kido.io.skel_old", "")  # told from the other by its content
 
 
@@ -108,9 +110,9 @@ def load(path: str | Path, **options: Any) -> Skeleton | World | Motion | Marker
 
     The format is told by the file's extension, or for other extensions by its root element: URDF (``.urdf``,
     ``<robot>``), VSK (``.vsk``), ASF (``.asf``) and the SKEL files with braces that RTQL8 had give a `Skeleton`, SKEL
-    (``.skel``, ``<skel>``) and SDF (``.sdf``, ``<sdf>``) a `World`; ``.dof``, ``.bvh``, ``.amc`` and ``.csv`` give a
-    `Motion`, ``.c3d`` a `MarkerMotion`. Editors and type checkers know which of them `load_skeleton`, `load_world` and
-    `load_motion` return.
+    (``.skel``, ``<skel>``), SDF (``.sdf``, ``<sdf>``) and MJCF (``<mujoco>``, with the extra `mjcf`) a `World`;
+    ``.dof``, ``.bvh``, ``.amc`` and ``.csv`` give a `Motion`, ``.c3d`` a `MarkerMotion`. Editors and type checkers know
+    which of them `load_skeleton`, `load_world` and `load_motion` return.
 
     Parameters:
         path: the file, or the name of a bundled model (`kido.models.names`).
@@ -205,7 +207,7 @@ def _format_of(path: str | Path) -> Format:
     if not is_text(path):
         suffix = Path(path).suffix.lower()
         for found in FORMATS:
-            if found.suffix == suffix:
+            if found.suffix == suffix != TOLD_BY_ROOT:
                 return BRACES if suffix == BRACES.suffix and _has_braces(path) else found
         if not _starts_as_xml(path):
             raise KidoError(f"{path}: the format '{suffix}' is not supported; expected one of {expected}")

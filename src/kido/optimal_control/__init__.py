@@ -5,10 +5,12 @@ solution = ShootingSolver().solve(problem)
 states, controls = problem.split(solution.x)
 """
 
+from kido.optimal_control.contacts import ContactPhase
 from kido.optimal_control.cost import Cost, PointCost, Quadratic, QuadraticCost, ResidualCost
 from kido.optimal_control.dynamics import Dynamics, FunctionDynamics, LinearDynamics
+from kido.optimal_control.friction import FrictionCone, Penalty
 from kido.optimal_control.problem import ControlProblem
-from kido.optimal_control.skeleton_dynamics import ContactPhase, SkeletonDynamics
+from kido.optimal_control.skeleton_dynamics import SkeletonDynamics
 from kido.optimal_control.solver import DdpSolver, ShootingSolver
 
 __all__ = [
@@ -17,8 +19,10 @@ __all__ = [
     "Cost",
     "DdpSolver",
     "Dynamics",
+    "FrictionCone",
     "FunctionDynamics",
     "LinearDynamics",
+    "Penalty",
     "PointCost",
     "Quadratic",
     "QuadraticCost",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,8 +13,8 @@ from numpy.typing import ArrayLike
 from kido.attributes import FixedAttributes
 from kido.batch import Batch
 from kido.errors import ModelError, StateError
-from kido.math.transform import as_positive, as_vector
-from kido.optimal_control.dynamics import Array, differences_of_nodes
+from kido.math.transform import as_vector
+from kido.optimal_control.dynamics import Array, Dynamics, differences_of_nodes
 from kido.reprs import brief
 from kido.skeleton import BodyNode, Skeleton
 
@@ -36,6 +37,19 @@ class Cost(FixedAttributes, ABC):
     At the last node there are no controls: they are None there, and derivatives by them are not read.
     """
 
+    _dynamics: Dynamics | None = None
+
+    def on(self, dynamics: Dynamics) -> Self:
+        """This cost for states of dynamics, of which it takes differences: on a manifold if they are of one.
+
+        `ControlProblem` asks for it; derivatives by states are then along the dynamics' moves.
+        """
+        if not dynamics.curved:
+            return self
+        found = copy(self)
+        found._dynamics = dynamics
+        return found
+
     @abstractmethod
     def value(self, states: Array, controls: Array | None) -> Array:
         """Cost (nodes,) of each node."""
@@ -47,6 +61,8 @@ class Cost(FixedAttributes, ABC):
 
 class QuadraticCost(Cost):
     """(x - x0)^T Q (x - x0) / 2 + (u - u0)^T R (u - u0) / 2 + q x + r u, at each node.
+
+    On manifolds x - x0 is the move from x0 to x, in q x too.
 
     Args:
         Q: (n, n), its diagonal (n,), or 0.
@@ -76,24 +92,32 @@ class QuadraticCost(Cost):
 
     def value(self, states: Array, controls: Array | None) -> Array:
         """Cost (nodes,)."""
-        x = states - self._x0
-        total = 0.5 * np.sum(_times(self._Q, x) * x, axis=1) + np.sum(self._q * states, axis=1)
+        x = self._off(states)
+        total = 0.5 * np.sum(_times(self._Q, x) * x, axis=1)
+        total = total + np.sum(self._q * (states if self._dynamics is None else x), axis=1)
         if controls is not None:
             u = controls - self._u0
             total = total + 0.5 * np.sum(_times(self._R, u) * u, axis=1) + np.sum(self._r * controls, axis=1)
         return total
 
     def quadratic(self, states: Array, controls: Array | None) -> Quadratic:
-        """Its exact derivatives."""
-        x = _times(self._Q, states - self._x0) + self._q
-        u = 0.0 if controls is None else _times(self._R, controls - self._u0) + self._r
-        return Quadratic(
-            x,
-            u,
-            _square(self._Q, states.shape[1]),
-            0.0,
-            0.0 if controls is None else _square(self._R, controls.shape[1]),
-        )
+        """Its exact derivatives; on manifolds second ones by Gauss and Newton."""
+        off = self._off(states)
+        x, xx = _times(self._Q, off) + self._q, _square(self._Q, states.shape[1])
+        if self._dynamics is not None:
+            moves = self._dynamics.move_derivatives(off)
+            if moves is not None:
+                J = np.linalg.inv(moves[0])
+                x, xx = np.einsum("kji,kj->ki", J, np.broadcast_to(x, off.shape)), np.swapaxes(J, 1, 2) @ xx @ J
+        if controls is None:
+            return Quadratic(x, 0.0, xx, 0.0, 0.0)
+        u = _times(self._R, controls - self._u0) + self._r
+        return Quadratic(x, u, xx, 0.0, _square(self._R, controls.shape[1]))
+
+    def _off(self, states: Array) -> Array:
+        if self._dynamics is None:
+            return states - self._x0
+        return self._dynamics.differences(states, np.array(np.broadcast_to(self._x0, states.shape)))
 
 
 class ResidualCost(Cost):
@@ -101,7 +125,8 @@ class ResidualCost(Cost):
 
     Args:
         residuals: states (nodes, n), controls (nodes, m) -> (nodes, rows); at the last node controls are None.
-        jacobians: the same -> (nodes, rows, n), (nodes, rows, m), the second may be 0; None: by central differences.
+        jacobians: the same -> (nodes, rows, n), (nodes, rows, m), the second may be 0; None: by central differences. On
+            manifolds, those by states are along moves, as Jacobians of skeletons are along velocities.
 
     Raises:
         ModelError: no functions.
@@ -109,7 +134,7 @@ class ResidualCost(Cost):
 
     def __init__(
         self,
-        residuals: Callable[[Array, Array | None], ArrayLike],
+        residuals: Callable[[Array, Any], ArrayLike],
         jacobians: Callable[[Array, Array | None], tuple[Array, Array | float]] | None = None,
     ):
         if not callable(residuals) or not (jacobians is None or callable(jacobians)):
@@ -127,11 +152,15 @@ class ResidualCost(Cost):
         """dr/dx (nodes, rows, n) and dr/du (nodes, rows, m)."""
         if self._jacobians is not None:
             return self._jacobians(states, controls)
-        n = states.shape[1]
+        n, on = states.shape[1], self._dynamics
         if controls is None:
-            return differences_of_nodes(lambda x: self.residuals(x, None), states), 0.0
+            return differences_of_nodes(
+                lambda x: self.residuals(x, None), states, np.add if on is None else on.moved
+            ), 0.0
         z = np.concatenate([states, controls], axis=1)
-        D = differences_of_nodes(lambda z: self.residuals(z[:, :n], z[:, n:]), z)
+        D = differences_of_nodes(
+            lambda z: self.residuals(z[:, :n], z[:, n:]), z, np.add if on is None else on.moved_pairs
+        )
         return D[:, :, :n], D[:, :, n:]
 
     def value(self, states: Array, controls: Array | None) -> Array:
@@ -152,14 +181,17 @@ class ResidualCost(Cost):
 
 
 class PointCost(ResidualCost):
-    """weight |p(q) - target|^2 / 2 of a point on a body, for states [q, u] of a skeleton.
+    """weight |D (p(q) - target)|^2 / 2 of a point on a body, for states [q, u] of a skeleton.
 
     Args:
         skeleton: whose states they are.
         body: the body, its name or its index.
         target: (3,), or (nodes, 3) where it moves, in the world [m].
-        weight: [1/m^2].
+        weight: [1/m^2], or (nodes,) where it changes, such as one at a touch-down and zeros.
         offset: the point in the body's axes [m].
+        directions: D (rows, 3) or (3,), world axes.
+
+    Its residual is zero where the point is at its target, so that it may be an equality of a problem too.
     """
 
     def __init__(
@@ -167,24 +199,55 @@ class PointCost(ResidualCost):
         skeleton: Skeleton,
         body: BodyNode | str | int,
         target: ArrayLike,
-        weight: float = 1.0,
+        weight: ArrayLike = 1.0,
         offset: ArrayLike = (0.0, 0.0, 0.0),
+        directions: ArrayLike = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
     ):
         batch, point = Batch(skeleton), as_vector(offset, "offset")
         index = skeleton.body(body).index if isinstance(body, str | int) else body.index
-        root, n = np.sqrt(as_positive(weight, "weight")), skeleton.num_dofs
-        goal = _finite(target, "target")
+        weights, D, n = _finite(weight, "weight"), np.atleast_2d(_finite(directions, "directions")), skeleton.num_dofs
+        if weights.ndim > 1 or not (weights >= 0.0).all() or not weights.any() or D.shape[1] != 3:
+            raise ModelError(f"cost: expected weights not below 0, not all 0, and directions (rows, 3), got {weight!r}")
+        goal, root = _finite(target, "target"), np.sqrt(weights)[..., None]
 
         def residuals(states: Array, controls: Array | None) -> Array:
             X = batch.forward_kinematics(np.ascontiguousarray(states[:, :n]))[:, index]
-            return root * (X[:, :3, :3] @ point + X[:, :3, 3] - goal)
+            return root * ((X[:, :3, :3] @ point + X[:, :3, 3] - goal) @ D.T)
 
         def jacobians(states: Array, controls: Array | None) -> tuple[Array, float]:
-            J = np.zeros((len(states), 3, 2 * n))
-            J[:, :, :n] = root * batch.jacobian(np.ascontiguousarray(states[:, :n]), index, point)[:, 3:]
+            J = np.zeros((len(states), len(D), 2 * n))
+            J[:, :, :n] = root[..., None] * (
+                D @ batch.jacobian(np.ascontiguousarray(states[:, :n]), index, point)[:, 3:]
+            )
             return J, 0.0
 
         super().__init__(residuals, jacobians)
+
+
+class StackedCost(ResidualCost):
+    """Residuals of several, one after the other."""
+
+    def __init__(self, parts: Sequence[ResidualCost]):
+        self._parts = tuple(parts)
+
+        def residuals(states: Array, controls: Array | None) -> Array:
+            return np.concatenate([part.residuals(states, controls) for part in self._parts], axis=1)
+
+        super().__init__(residuals)
+
+    def on(self, dynamics: Dynamics) -> Self:
+        """See `Cost.on`."""
+        return type(self)([part.on(dynamics) for part in self._parts])
+
+    def jacobians(self, states: Array, controls: Array | None) -> tuple[Array, Array | float]:
+        """Those of the parts."""
+        found = [part.jacobians(states, controls) for part in self._parts]
+        Jx = np.concatenate([part[0] for part in found], axis=1)
+        if controls is None:
+            return Jx, 0.0
+        m = controls.shape[1]
+        Ju = [np.broadcast_to(part[1], (*part[0].shape[:2], m)) for part in found]
+        return Jx, np.concatenate(Ju, axis=1)
 
 
 def _finite(value: ArrayLike, what: str) -> Array:

@@ -16,52 +16,97 @@ Array = NDArray[np.float64]
 _STEP = float(np.finfo(float).eps) ** (1.0 / 3.0)
 
 
-def differences_of_nodes(function: Callable[[Array], Array], values: Array) -> Array:
+def differences_of_nodes(
+    function: Callable[[Array], Array],
+    values: Array,
+    moved: Callable[[Array, Array], Array] = np.add,
+    differences: Callable[[Array, Array], Array] = np.subtract,
+) -> Array:
     """Derivatives (nodes, rows, n) of a function of many nodes, (nodes, n) -> (nodes, rows), by central differences.
 
-    One call for each of the n numbers, of all nodes together.
+    One call for each of the n numbers, of all nodes together. `moved` and `differences` are of manifolds: how values
+    move, and how results differ.
     """
     columns = []
     for i in range(values.shape[1]):
-        ahead, behind = values.copy(), values.copy()
         h = _STEP * np.maximum(1.0, np.abs(values[:, i]))
-        ahead[:, i] += h
-        behind[:, i] -= h
-        columns.append((np.asarray(function(ahead)) - np.asarray(function(behind))) / (2.0 * h[:, None]))
+        step = np.zeros_like(values)
+        step[:, i] = h
+        ahead, behind = (np.asarray(function(moved(values, s))) for s in (step, -step))
+        columns.append(np.asarray(differences(ahead, behind)) / (2.0 * h[:, None]))
     return np.stack(columns, axis=-1)
 
 
 class Dynamics(FixedAttributes, ABC):
     """x_{k+1} = f(x_k, u_k), of all nodes by one call. Subclass it, and write `step`, for your own.
 
+    States may lie on a manifold, as those of skeletons with ball and free joints do. Then `differences` and `moved` are
+    of it, and derivatives are along moves: `differences(f(moved(x, d)), f(x)) = A d` for small d.
+
     Attributes:
         num_states: n, numbers of a state.
         num_controls: m, numbers of a control.
+        curved: indices of the numbers of a state that do not simply add up; none but on manifolds.
     """
 
     num_states: int
     num_controls: int
+    curved: tuple[int, ...] = ()
 
     @abstractmethod
     def step(self, states: Array, controls: Array) -> Array:
         """States (nodes, n) after those of `states` (nodes, n) under `controls` (nodes, m)."""
 
+    def step_of_node(self, node: int, state: Array, control: Array) -> Array:
+        """The state (n,) after that of one node, for dynamics that are not the same at all nodes."""
+        return self.step(state[None], control[None])[0]
+
+    def differences(self, after: Array, before: Array) -> Array:
+        """d (nodes, n) with `moved(before, d) = after`."""
+        return after - before
+
+    def moved(self, states: Array, steps: Array) -> Array:
+        """States (nodes, n) moved by steps (nodes, n)."""
+        return states + steps
+
+    def move_derivatives(self, steps: Array) -> tuple[Array, Array] | None:
+        """J and T (nodes, n, n) of moves on a manifold, or None for unit matrices.
+
+        `moved(x, s + d) = moved(moved(x, s), J d)` and `moved(moved(x, d), s) = moved(moved(x, s), T d)`, d small.
+        """
+        return None
+
     def derivatives(self, states: Array, controls: Array) -> tuple[Array, Array]:
         """A = df/dx (nodes, n, n) and B = df/du (nodes, n, m), by central differences unless a subclass knows more."""
         n = self.num_states
-        D = differences_of_nodes(lambda z: self.step(z[:, :n], z[:, n:]), np.concatenate([states, controls], axis=1))
+        D = differences_of_nodes(
+            lambda z: self.step(z[:, :n], z[:, n:]), np.concatenate([states, controls], axis=1), self.moved_pairs,
+            self.differences,
+        )  # fmt: skip
         return np.ascontiguousarray(D[:, :, :n]), np.ascontiguousarray(D[:, :, n:])
+
+    def moved_pairs(self, pairs: Array, steps: Array) -> Array:
+        """`moved` of rows [state, control]."""
+        n = self.num_states
+        return np.concatenate([self.moved(pairs[:, :n], steps[:, :n]), pairs[:, n:] + steps[:, n:]], axis=1)
 
     def rollout(
         self, start: Array, states: Array, controls: Array, gains: Array, steps: Array, gaps: Array, bounds: Any
     ) -> tuple[Array, Array]:
-        """States and controls under u = u_k + step_k + K_k (x - x_k) within bounds, x_{k+1} = f(x, u) - gap_k."""
+        """States and controls under u = u_k + step_k + K_k (x - x_k) within bounds, x_{k+1} = f(x, u) - gap_k.
+
+        From a state on that is not finite, all are NaN.
+        """
         low, high = bounds
-        X, U = np.empty_like(states), np.empty_like(controls)
+        X, U = np.full_like(states, np.nan), np.array(controls)
         X[0] = start
         for k in range(len(U)):
-            U[k] = np.clip(controls[k] + steps[k] + gains[k] @ (X[k] - states[k]), low[k], high[k])
-            X[k + 1] = self.step(X[k : k + 1], U[k : k + 1])[0] - gaps[k]
+            off = self.differences(X[k : k + 1], states[k : k + 1])[0]
+            U[k] = np.clip(controls[k] + steps[k] + gains[k] @ off, low[k], high[k])
+            after = self.step_of_node(k, X[k], U[k])
+            if not np.isfinite(after).all():
+                break
+            X[k + 1] = self.moved(after[None], -gaps[k : k + 1])[0]
         return X, U
 
     def simulate(self, start: ArrayLike, controls: ArrayLike) -> Array:

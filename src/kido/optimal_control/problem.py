@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from kido.errors import ModelError
 from kido.math.transform import as_vector
-from kido.optimal_control.cost import Cost, QuadraticCost, ResidualCost
+from kido.optimal_control.cost import Cost, QuadraticCost, ResidualCost, StackedCost
 from kido.optimal_control.dynamics import Array, Dynamics
 from kido.optimization import Function, LeastSquares, Problem
 
@@ -19,7 +19,8 @@ _DENSE = (
     400  # variables up to which derivatives are arrays: solvers and certificates then know bounds' multipliers best
 )
 Limits = tuple[ArrayLike, ArrayLike]
-Rows = ResidualCost | Callable[[Array, Array | None], ArrayLike]
+_Rows = ResidualCost | Callable[[Array, Any], ArrayLike]
+Rows = _Rows | Sequence[_Rows]
 
 
 class ControlProblem(Problem):
@@ -27,7 +28,8 @@ class ControlProblem(Problem):
 
     The variables are all states and controls, [x_0, u_0, x_1, u_1, ..., x_N] (direct multiple shooting): the dynamics
     are equality constraints, the *gaps* f(x_k, u_k) - x_{k+1}. `ShootingSolver` and `DdpSolver` know this structure;
-    any other solver of `kido.optimization` takes the problem too.
+    any other solver of `kido.optimization` takes the problem too. On manifolds the variables of a state are the move to
+    it from where the search starts; rotations by less than a half turn from there can be found.
 
     Args:
         dynamics: f.
@@ -37,10 +39,12 @@ class ControlProblem(Problem):
         terminal_cost: l_N likewise; none by default.
         free: indices of the numbers of x_0 that are free, such as a duration that is sought.
         control_limits: lower and upper (m,).
-        state_limits: lower and upper (n,), of x_1, ..., x_N and of what is free of x_0.
+        state_limits: lower and upper (n,), of x_1, ..., x_N and of what is free of x_0; infinite for positions of ball
+            and free joints, of which constraints may be made.
         terminal_limits: lower and upper (n,) of x_N besides; equal where a number is to be reached.
         equality, inequality: functions of nodes' states and controls that must be zero, or not above zero, at nodes
-            0, ..., N-1: (nodes, n), (nodes, m) -> (nodes, rows); a `ResidualCost` where Jacobians are known.
+            0, ..., N-1: (nodes, n), (nodes, m) -> (nodes, rows); a `ResidualCost` where Jacobians are known; or a list
+            of both.
         terminal_equality, terminal_inequality: of the last node; its controls are None.
         states: (N + 1, n) where to start the search; x_0 at all nodes by default.
         controls: (N, m); zero by default.
@@ -73,7 +77,8 @@ class ControlProblem(Problem):
         if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 1:
             raise ModelError(f"control problem: steps: expected a whole number above 0, got {steps!r}")
         self.dynamics, self.steps = dynamics, int(steps)
-        self.costs, self.terminal_costs = _costs(cost, "cost"), _costs(terminal_cost, "terminal_cost")
+        self.costs = _costs(cost, "cost", dynamics)
+        self.terminal_costs = _costs(terminal_cost, "terminal_cost", dynamics)
         n, m, N = dynamics.num_states, dynamics.num_controls, self.steps
         self.start: Array = as_vector(start, "start", n)
         self.free = tuple(int(i) for i in free)
@@ -85,21 +90,36 @@ class ControlProblem(Problem):
         low, high = np.full((2, N * (n + m) + n), -np.inf)
         high[:] = np.inf
         low[self._of_controls], high[self._of_controls] = _limits(control_limits, m, "control_limits")
+        self.control_limits: tuple[Array, Array] = low[self._of_controls], high[self._of_controls]
         x_low, x_high = _limits(state_limits, n, "state_limits")
-        low[self._of_states], high[self._of_states] = x_low, x_high
         last_low, last_high = _limits(terminal_limits, n, "terminal_limits")
-        low[-n:], high[-n:] = np.maximum(x_low, last_low), np.minimum(x_high, last_high)
+        for what, numbers in (("state_limits", (x_low, x_high)), ("terminal_limits", (last_low, last_high))):
+            if np.isfinite(np.array(numbers)[:, list(dynamics.curved)]).any():
+                raise ModelError(
+                    f"control problem: {what}: expected none for numbers {list(dynamics.curved)}, which lie on "
+                    "manifolds: use `equality`, `inequality`, `terminal_equality` or a cost"
+                )
+        self.state_limits: tuple[Array, Array] = np.tile(x_low, (N + 1, 1)), np.tile(x_high, (N + 1, 1))
+        self.state_limits[0][-1] = np.maximum(x_low, last_low)
+        self.state_limits[1][-1] = np.minimum(x_high, last_high)
         held = np.setdiff1d(np.arange(n), self.free)
-        low[held] = high[held] = self.start[held]
-        X = np.tile(self.start, (N + 1, 1)) if states is None else np.asarray(states, dtype=float)
+        X = np.tile(self.start, (N + 1, 1)) if states is None else np.array(states, dtype=float)
         U = np.zeros((N, m)) if controls is None else np.asarray(controls, dtype=float)
         if X.shape != (N + 1, n) or U.shape != (N, m) or not (np.isfinite(X).all() and np.isfinite(U).all()):
             raise ModelError(
                 f"control problem: expected finite states {(N + 1, n)} and controls {(N, m)}, got {X.shape}, {U.shape}"
             )
-        self.path = tuple(_rows(f, what) for f, what in ((equality, "equality"), (inequality, "inequality")))
+        # Moves are from these states.
+        self._reference: Array | None = None
+        if dynamics.curved:
+            X[0] = self.start
+            self._reference = X.copy()
+            self._reference[:, np.setdiff1d(np.arange(n), dynamics.curved)] = 0.0
+        low[self._of_states], high[self._of_states] = self.state_limits
+        low[held] = high[held] = np.where(np.isin(held, dynamics.curved), 0.0, self.start[held])
+        self.path = tuple(_rows(f, what, dynamics) for f, what in ((equality, "equality"), (inequality, "inequality")))
         self.terminal = tuple(
-            _rows(f, what)
+            _rows(f, what, dynamics)
             for f, what in ((terminal_equality, "terminal_equality"), (terminal_inequality, "terminal_inequality"))
         )
         bound = [
@@ -119,13 +139,30 @@ class ControlProblem(Problem):
 
     def split(self, x: Array) -> tuple[Array, Array]:
         """States (N + 1, n) and controls (N, m) among the variables, or of a solution's `x`."""
-        return x[self._of_states], x[self._of_controls]
+        X = x[self._of_states]
+        return X if self._reference is None else self.dynamics.moved(self._reference, X), x[self._of_controls]
 
     def joined(self, states: Array, controls: Array) -> Array:
         """The variables of states and controls."""
-        x = np.empty(states.size + controls.size)
-        x[self._of_states], x[self._of_controls] = states, controls
+        return self._flat(
+            states if self._reference is None else self.dynamics.differences(states, self._reference), controls
+        )
+
+    def _flat(self, of_states: Array, of_controls: Array) -> Array:
+        x = np.empty(of_states.size + of_controls.size)
+        x[self._of_states], x[self._of_controls] = of_states, of_controls
         return x
+
+    def _moves(self, x: Array) -> Array | None:
+        """Moves of states by their variables (nodes, n, n); None for unit matrices."""
+        found = self.dynamics.move_derivatives(x[self._of_states])
+        return None if found is None else found[0]
+
+    def gradient_of_variables(self, x: Array) -> Array:
+        """The cost's gradient by the variables."""
+        lx, lu = self.gradient_of_cost(*self.split(x))
+        J = self._moves(x)
+        return self._flat(lx if J is None else np.einsum("kji,kj->ki", J, lx), lu)
 
     def cost_of(self, states: Array, controls: Array) -> float:
         """The whole cost."""
@@ -143,9 +180,14 @@ class ControlProblem(Problem):
             lx[-1:] += cost.quadratic(states[-1:], None).x
         return lx, lu
 
-    def sparse_rows(self, x: Array | None, u: Array | None, nodes: slice) -> Any:
-        """Derivatives of rows of nodes, (nodes, rows, n) by states and (nodes, rows, m) by controls, as sparse ones."""
-        parts = []
+    def sparse_rows(self, at: Array, x: Array | None, u: Array | None, nodes: slice) -> Any:
+        """Derivatives of rows of nodes, (nodes, rows, n) by states and (nodes, rows, m) by controls, as sparse ones.
+
+        They are taken at variables `at`.
+        """
+        moves, parts = self._moves(at), []
+        if moves is not None and x is not None:
+            x = x @ moves[nodes]
         for D, place in ((x, self._of_states), (u, self._of_controls)):
             if D is not None:
                 count, rows, _ = D.shape
@@ -167,7 +209,7 @@ class _TotalCost(Function):
         return self.problem.cost_of(*self.problem.split(x))
 
     def gradient(self, x: Array) -> Array:
-        return self.problem.joined(*self.problem.gradient_of_cost(*self.problem.split(x)))
+        return self.problem.gradient_of_variables(x)
 
 
 class _Gaps(LeastSquares):
@@ -178,15 +220,22 @@ class _Gaps(LeastSquares):
 
     def residuals(self, x: Array) -> Array:
         X, U = self.problem.split(x)
-        return (self.problem.dynamics.step(X[:-1], U) - X[1:]).reshape(-1)
+        dynamics = self.problem.dynamics
+        return dynamics.differences(dynamics.step(X[:-1], U), X[1:]).reshape(-1)
 
     def jacobian(self, x: Array) -> Any:
         problem = self.problem
         X, U = problem.split(x)
         A, B = problem.dynamics.derivatives(X[:-1], U)
         N, n = A.shape[:2]
-        after = np.broadcast_to(-np.eye(n), (N, n, n))
-        return problem.sparse_rows(A, B, slice(0, N)) + problem.sparse_rows(after, None, slice(1, N + 1))
+        after: Any = np.broadcast_to(-np.eye(n), (N, n, n))
+        if problem.dynamics.curved:
+            gaps = self.residuals(x).reshape(N, n)
+            ahead, behind = (problem.dynamics.move_derivatives(part) for part in (gaps, -gaps))
+            if ahead is not None and behind is not None:
+                J = np.linalg.inv(ahead[0])
+                A, B, after = J @ A, J @ B, -np.linalg.inv(behind[0])
+        return problem.sparse_rows(x, A, B, slice(0, N)) + problem.sparse_rows(x, after, None, slice(1, N + 1))
 
 
 class _PathRows(LeastSquares):
@@ -202,7 +251,7 @@ class _PathRows(LeastSquares):
 
     def jacobian(self, x: Array) -> Any:
         X, U = self.problem.split(x)
-        return self.problem.sparse_rows(*dense_jacobians(self.rows, X[:-1], U), slice(0, self.problem.steps))
+        return self.problem.sparse_rows(x, *dense_jacobians(self.rows, X[:-1], U), slice(0, self.problem.steps))
 
 
 class _TerminalRows(_PathRows):
@@ -214,7 +263,7 @@ class _TerminalRows(_PathRows):
     def jacobian(self, x: Array) -> Any:
         X, _ = self.problem.split(x)
         Jx, _ = dense_jacobians(self.rows, X[-1:], None)
-        return self.problem.sparse_rows(Jx, None, slice(self.problem.steps, self.problem.steps + 1))
+        return self.problem.sparse_rows(x, Jx, None, slice(self.problem.steps, self.problem.steps + 1))
 
 
 def dense_jacobians(rows: ResidualCost, states: Array, controls: Array | None) -> tuple[Array, Array | None]:
@@ -225,21 +274,26 @@ def dense_jacobians(rows: ResidualCost, states: Array, controls: Array | None) -
     return Jx, Ju if isinstance(Ju, np.ndarray) else np.zeros((*Jx.shape[:2], controls.shape[1]))
 
 
-def _costs(given: Any, what: str) -> tuple[Cost, ...]:
+def _costs(given: Any, what: str, dynamics: Dynamics) -> tuple[Cost, ...]:
     costs = (given,) if isinstance(given, Cost) else tuple(given)
     for cost in costs:
         if not isinstance(cost, Cost):
             raise ModelError(f"control problem: {what}: expected a kido.optimal_control.Cost, got {cost!r:.80}")
-    return costs or (QuadraticCost(),)
+    return tuple(cost.on(dynamics) for cost in costs) or (QuadraticCost(),)
 
 
-def _rows(given: Any, what: str) -> ResidualCost | None:
-    if given is None or isinstance(given, ResidualCost):
-        return given
+def _rows(given: Any, what: str, dynamics: Dynamics) -> ResidualCost | None:
+    if given is None:
+        return None
+    if isinstance(given, list | tuple):
+        parts = [_rows(part, what, dynamics) for part in given]
+        return StackedCost([part for part in parts if part is not None]) if parts else None
     function: Any = given
-    if not callable(given):
-        raise ModelError(f"control problem: {what}: expected a function of states and controls, got {given!r:.80}")
-    return ResidualCost(function)
+    if not isinstance(given, ResidualCost):
+        if not callable(given):
+            raise ModelError(f"control problem: {what}: expected a function of states and controls, got {given!r:.80}")
+        given = ResidualCost(function)
+    return given.on(dynamics)
 
 
 def _limits(given: Limits | None, size: int, what: str) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""Dynamics of a skeleton: states [q, u], analytic derivatives in lanes, contacts as given phases."""
+"""Dynamics of a skeleton: states [q, u], on manifolds too, analytic derivatives, contacts as given phases."""
 
 from __future__ import annotations
 
@@ -6,51 +6,33 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from kido.attributes import dataclass
 from kido.batch import Batch
 from kido.batch.states import forward_dynamics_of
 from kido.errors import ModelError
 from kido.jit import entry, view
-from kido.math.transform import as_positive, as_vector, number_or_nan
+from kido.math.transform import as_positive, number_or_nan
+from kido.optimal_control.contacts import ALL, ContactPhase, Contacts, Held
 from kido.optimal_control.dynamics import Array, Dynamics
-from kido.reprs import brief
+from kido.optimal_control.manifold import blocks_of, right_jacobian
 from kido.skeleton import BodyNode, Skeleton
 from kido.tree import TREE, data_for
 from kido.tree.schema import DATA
 
 
-@dataclass(frozen=True)
-class ContactPhase:
-    """A point of a body that is held where it is during some steps.
-
-    Attributes:
-        body: index of the body.
-        point: in the body's axes (3,) [m].
-        begin, end: steps begin, ..., end - 1.
-        directions: (rows, 3), along which it is held, world axes: all three by default; two for planar robots.
-    """
-
-    body: int
-    point: Array
-    begin: int
-    end: int
-    directions: Array
-
-    __repr__ = brief
-
-
 class SkeletonDynamics(Dynamics):
-    """x = [q, u], controls are joint forces: u' = u + h udot(q, u, T), q' = q + h u'.
+    """x = [q, u], controls are joint forces: u' = u + h udot(q, u, T), q' = q + h u', moved along the manifold.
 
     udot is that of `Skeleton.forward_dynamics`: joint springs, damping and friction do not act. In phases of contact,
     forces f at points hold them: M udot - J^T f = T - C, J udot + Jdot u = -g J u, so that velocities along held
-    directions fade at the rate g. Derivatives are analytic, of contact forces and Jdot u too. Phases begin with the
-    velocity that the motion has: a touch-down without impact is for the problem's constraints to ask for.
+    directions fade at the rate g. Where a phase begins, an impact comes first: held directions come to rest, by
+    impulses at all that is held then, M (u+ - u) = J^T p, J u+ = 0. A touch-down without impact is for the problem's
+    constraints to ask for. Derivatives are analytic, of forces and impulses too; those by positions are along
+    velocities, as everywhere, so that ball and free joints have no special place.
 
     Args:
-        skeleton: joints with one coordinate each; read, not changed.
+        skeleton: read, not changed.
         time_step: h [s].
         actuated: coordinates that controls drive, by name or index; all by default.
         contacts: phases; see `contact`.
@@ -58,7 +40,7 @@ class SkeletonDynamics(Dynamics):
         threads: how many compute.
 
     Raises:
-        ModelError: no skeleton, joints with more coordinates, phases of nothing.
+        ModelError: no skeleton, nothing that moves, phases of nothing.
         NameLookupError: no such coordinate.
     """
 
@@ -73,23 +55,26 @@ class SkeletonDynamics(Dynamics):
     ):
         if not isinstance(skeleton, Skeleton):
             raise ModelError(f"dynamics: expected a kido.Skeleton, got {skeleton!r:.80}")
-        unfit = [joint.name for joint in skeleton.joints if joint.num_dofs > 1]
-        if unfit or not skeleton.num_dofs:
-            raise ModelError(f"dynamics: expected joints with one coordinate each, got {unfit[:1] or skeleton.name!r}")
+        if not skeleton.num_dofs:
+            raise ModelError(f"dynamics: skeleton {skeleton.name!r} has no coordinate that moves")
         self.skeleton, self.time_step = skeleton, as_positive(time_step, "time_step", "s")
         n = skeleton.num_dofs
         dofs = [skeleton.dof(key).index for key in (range(n) if actuated is None else actuated)]
         self.selection: Array = np.eye(n)[:, dofs]
         self.num_states, self.num_controls = 2 * n, len(dofs)
-        self._whole = dofs == list(range(n))
-        self.contacts: tuple[ContactPhase, ...] = tuple(contacts)
-        for phase in self.contacts:
-            if not isinstance(phase, ContactPhase):
-                raise ModelError(f"contacts: expected what `SkeletonDynamics.contact` gives, got {phase!r:.80}")
+        self._dofs, self._whole = np.array(dofs, dtype=np.int64), dofs == list(range(n))
         self.fading = number_or_nan(fading)
         if not 0.0 <= self.fading < np.inf:
             raise ModelError(f"fading: expected a number not below 0 [1/s], got {fading!r}")
+        self._blocks = blocks_of(skeleton)
+        self.curved = tuple(i for block in self._blocks for i in range(block.start, block.stop))
         self._batch = Batch(skeleton, threads)
+        self._contacts = Contacts(self._batch, contacts, self.fading)
+
+    @property
+    def contacts(self) -> tuple[ContactPhase, ...]:
+        """The phases."""
+        return self._contacts.phases
 
     @staticmethod
     def contact(
@@ -97,30 +82,77 @@ class SkeletonDynamics(Dynamics):
         begin: int,
         end: int,
         point: ArrayLike = (0.0, 0.0, 0.0),
-        directions: ArrayLike = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
+        directions: ArrayLike = ALL,
+        radius: float = 0.0,
     ) -> ContactPhase:
-        """A phase in which a point of a body is held; see `ContactPhase`.
+        """A phase in which a point of a body, or the body, is held; see `ContactPhase`.
+
+        With a radius [m] the point is the middle of a ball that rolls on level ground: what is held is not the point,
+        but the ball's lowest one, whichever this is.
 
         Raises:
             ModelError: arguments that do not fit.
         """
-        rows = np.atleast_2d(np.asarray(directions, dtype=float))
-        if not isinstance(body, BodyNode) or rows.shape[1] != 3 or not np.isfinite(rows).all() or not 0 <= begin < end:
-            raise ModelError(f"contact: expected a body, steps begin < end and directions (rows, 3), got {body!r:.60}")
-        return ContactPhase(body.index, as_vector(point, "point"), int(begin), int(end), rows)
+        return ContactPhase.of(body, begin, end, point, directions, radius)
+
+    # Manifold -------------------------------------------------------------------------------------------------
+
+    def differences(self, after: Array, before: Array) -> Array:
+        """Moves (nodes, 2 dofs) from states to others; NaN for states that are not finite."""
+        found = after - before
+        if self.curved:
+            n = self.skeleton.num_dofs
+            for k in np.flatnonzero(np.isfinite(found).all(axis=1)):
+                found[k, :n] = self.skeleton.position_differences(after[k, :n], before[k, :n])
+        return found
+
+    def moved(self, states: Array, steps: Array) -> Array:
+        """States moved by steps."""
+        found = states + steps
+        if self.curved:
+            n = self.skeleton.num_dofs
+            found[:, :n] = self._moved_positions(states[:, :n], steps[:, :n], 1.0)
+        return found
+
+    def _moved_positions(self, q: Array, u: Array, h: float) -> Array:
+        good = np.isfinite(q + u).all(axis=1)
+        found = np.full(q.shape, np.nan)
+        found[good] = self._batch.integrate(q[good], u[good], h)
+        return found
+
+    def move_derivatives(self, steps: Array) -> tuple[Array, Array] | None:
+        """J and T (nodes, 2 dofs, 2 dofs); see `Dynamics.move_derivatives`."""
+        if not self.curved:
+            return None
+        J, T = np.empty((2, len(steps), steps.shape[1], steps.shape[1]))
+        J[:] = T[:] = np.eye(steps.shape[1])
+        for block in self._blocks:
+            J[:, block, block], T[:, block, block] = right_jacobian(steps[:, block])
+        return J, T
+
+    # Steps ----------------------------------------------------------------------------------------------------
 
     def step(self, states: Array, controls: Array) -> Array:
         """States (nodes, 2 dofs) after one time step; nodes are 0, 1, ... of the phases of contact."""
         return self._stepped(states, controls, 0)
 
+    def step_of_node(self, node: int, state: Array, control: Array) -> Array:
+        """The state after that of one node."""
+        return self._stepped(state[None], control[None], node)[0]
+
     def _stepped(self, states: Array, controls: Array, first: int) -> Array:
         n, h = self.skeleton.num_dofs, self.time_step
         q, u = np.ascontiguousarray(states[:, :n]), np.ascontiguousarray(states[:, n:])
-        udot = self.accelerations(q, u, self.forces(controls), first)
+        u, _ = self._contacts.touch(q, u, first)
+        udot, _ = self._accelerations(q, u, self.forces(controls), first)
         after = np.empty_like(states)
         after[:, n:] = u + h * udot
-        after[:, :n] = q + h * after[:, n:]
+        after[:, :n] = self._moved_positions(q, after[:, n:], h) if self.curved else q + h * after[:, n:]
         return after
+
+    def _accelerations(self, q: Array, u: Array, tau: Array, first: int = 0) -> tuple[Array, list[Held]]:
+        udot = self._batch.forward_dynamics(q, u, tau)
+        return udot, self._contacts.hold(q, u, tau, udot, first)
 
     def forces(self, controls: Array) -> Array:
         """Joint forces (nodes, dofs) of controls."""
@@ -129,120 +161,108 @@ class SkeletonDynamics(Dynamics):
     def derivatives(self, states: Array, controls: Array) -> tuple[Array, Array]:
         """A (nodes, 2 dofs, 2 dofs) and B (nodes, 2 dofs, controls)."""
         n, h = self.skeleton.num_dofs, self.time_step
-        q, u = np.ascontiguousarray(states[:, :n]), np.ascontiguousarray(states[:, n:])
-        by_q, by_u, by_tau = self.acceleration_derivatives(q, u, self.forces(controls))
-        if not self._whole:
-            by_tau = by_tau @ self.selection
-        A, B = np.empty((len(q), 2 * n, 2 * n)), np.empty((len(q), 2 * n, self.num_controls))
-        np.multiply(by_q, h, out=A[:, n:, :n])
-        np.multiply(by_u, h, out=A[:, n:, n:])
-        np.multiply(by_tau, h, out=B[:, n:])
-        i = np.arange(n)
-        A[:, n + i, n + i] += 1.0
-        np.multiply(A[:, n:], h, out=A[:, :n])
-        np.multiply(B[:, n:], h, out=B[:, :n])
-        A[:, i, i] += 1.0
+        after, by, touched, _, _ = self._expanded(states, controls)
+        A, B = np.empty((len(by), 2 * n, 2 * n)), np.empty((len(by), 2 * n, self.num_controls))
+        assemble(by, np.empty((0, n, 2 * n)) if touched is None else touched, self._dofs, h, A, B)
+        for block in self._blocks:
+            J, T = right_jacobian(h * after[:, block])
+            A[:, block, block] -= np.eye(block.stop - block.start)
+            A[:, block], B[:, block] = J @ A[:, block], J @ B[:, block]
+            A[:, block, block] += T
         return A, B
 
-    # Contacts -------------------------------------------------------------------------------------------------
+    def _expanded(self, states: Array, controls: Array) -> tuple[Array, Array, Array | None, list[Held], list[Held]]:
+        """What derivatives are made of.
 
-    def accelerations(self, q: Array, u: Array, tau: Array, first: int = 0) -> Array:
-        """udot (nodes, dofs); the first node's number tells which contacts hold."""
-        udot = self._batch.forward_dynamics(q, u, tau)
-        for nodes, phases in self._held(len(q), first):
-            J, bias = self._rows(q[nodes], u[nodes], phases)
-            M = self._batch.mass_matrix(np.ascontiguousarray(q[nodes]))
-            JT = np.swapaxes(J, 1, 2)
-            MiJT = np.linalg.solve(M, JT)
-            f = np.linalg.solve(J @ MiJT, -(bias + np.einsum("kij,kj->ki", J, udot[nodes]))[:, :, None])
-            udot[nodes] += (MiJT @ f)[:, :, 0]
-        return udot
+        Returns:
+            Next velocities; derivatives (nodes, 3, dofs, dofs) of udot by the state's q, u and by T; of velocities after
+            impacts by q and u (nodes, dofs, 2 dofs), None without impacts; forces and impulses with their derivatives.
+        """
+        n, h = self.skeleton.num_dofs, self.time_step
+        q, u, tau = np.ascontiguousarray(states[:, :n]), np.ascontiguousarray(states[:, n:]), self.forces(controls)
+        after, impacts = self._contacts.touch(q, u)
+        by = np.empty((len(q), 3, n, n))
+        self._batch.forward_dynamics_derivatives(q, after, tau, by)
+        speed, held, touched = after, [], None
+        if self.contacts or self.curved:
+            udot, held = self._accelerations(q, after, tau)
+            speed = after + h * udot
+            held = self._contacts.hold_derivatives(q, after, tau, udot, held, by)
+        if impacts:
+            touched = np.zeros((len(q), n, 2 * n))
+            touched[:, :, n:] = np.eye(n)
+            impacts = self._contacts.touch_derivatives(q, u, after, impacts, touched)
+            by[:, 0] += by[:, 1] @ touched[:, :, :n]
+            by[:, 1] = by[:, 1] @ touched[:, :, n:]
+        return speed, by, touched, held, impacts
 
-    def acceleration_derivatives(self, q: Array, u: Array, tau: Array) -> tuple[Array, Array, Array]:
-        """dudot/dq, dudot/du, dudot/dT (nodes, dofs, dofs)."""
-        if not self.contacts:
-            found = self._batch.forward_dynamics_derivatives(q, u, tau)
-            return found.dq, found.du, found.dtau
-        free = self._batch.forward_dynamics_derivatives(q, u, tau)
-        by = [np.array(part) for part in (free.dq, free.du, free.dtau)]
-        udot = self.accelerations(q, u, tau)
-        for nodes, phases in self._held(len(q)):
-            qn, un, an = (np.ascontiguousarray(part[nodes]) for part in (q, u, udot))
-            J, _ = self._rows(qn, un, phases)
-            held = self._batch.inverse_dynamics_derivatives(qn, un, an)
-            missing = self._batch.inverse_dynamics(qn, un, an) - tau[nodes]  # J^T f
-            JT = np.swapaxes(J, 1, 2)
-            f = np.linalg.solve(J @ JT, (J @ missing[:, :, None]))[:, :, 0]
-            dq, du = self._row_derivatives(qn, un, an, phases)
-            dJTf = np.zeros_like(held.dq)
-            first = 0
-            for phase in phases:
-                rows = len(phase.directions)
-                force = f[:, first : first + rows] @ phase.directions
-                dJTf += np.einsum("ki,kijl->kjl", force, self._second(*self._columns(qn, phase)))
-                first += rows
-            n, r = qn.shape[1], J.shape[1]
-            system = np.zeros((len(qn), n + r, n + r))
-            system[:, :n, :n], system[:, :n, n:], system[:, n:, :n] = held.dudot, -JT, J
-            right = np.zeros((len(qn), n + r, 3 * n))
-            right[:, :n, :n], right[:, :n, n : 2 * n], right[:, :n, 2 * n :] = dJTf - held.dq, -held.du, np.eye(n)
-            right[:, n:, :n], right[:, n:, n : 2 * n] = -dq, -du
-            solved = np.linalg.solve(system, right)[:, :n]
-            for k in range(3):
-                by[k][nodes] = solved[:, :, k * n : (k + 1) * n]
-        return by[0], by[1], by[2]
+    # Forces of contact ----------------------------------------------------------------------------------------
 
-    def _held(self, count: int, first: int = 0) -> list[tuple[NDArray[np.intp], list[ContactPhase]]]:
-        """Nodes by the phases that hold there."""
-        sets: dict[tuple[int, ...], list[int]] = {}
-        for node in range(count if self.contacts else 0):
-            active = tuple(i for i, p in enumerate(self.contacts) if p.begin <= first + node < p.end)
-            if active:
-                sets.setdefault(active, []).append(node)
-        return [(np.array(nodes), [self.contacts[i] for i in active]) for active, nodes in sets.items()]
+    def contact_wrenches(self, states: Array, controls: Array) -> Array:
+        """[torque; force] (nodes, phases, 6) at the phases' points, world axes, means over a step; 0 where none hold.
 
-    def _columns(self, q: Array, phase: ContactPhase) -> tuple[Array, Array]:
-        J = self._batch.jacobian(np.ascontiguousarray(q), phase.body, phase.point)
-        return J[:, :3], J[:, 3:]
+        They are forces f, and where a phase begins p / h besides: what a simulation in steps tells as well.
+        """
+        n = self.skeleton.num_dofs
+        q, u = np.ascontiguousarray(states[:, :n]), np.ascontiguousarray(states[:, n:])
+        after, impacts = self._contacts.touch(q, u)
+        _, held = self._accelerations(q, after, self.forces(controls))
+        return self._spread(held, len(q), lambda part: part.forces, ()) + self._spread(
+            impacts, len(q), lambda part: part.forces / self.time_step, ()
+        )
 
-    @staticmethod
-    def _second(w: Array, v: Array) -> Array:
-        """d2p/dq_j dq_l (nodes, 3, dofs, dofs) = w_j x v_l for j <= l along the chain."""
-        n = w.shape[2]
-        first, last = np.minimum.outer(np.arange(n), np.arange(n)), np.maximum.outer(np.arange(n), np.arange(n))
-        return np.cross(w[:, :, first], v[:, :, last], axis=1)
+    def contact_impulses(self, states: Array) -> Array:
+        """[angular; linear] impulses (nodes, phases, 6) of touch-downs, world axes."""
+        n = self.skeleton.num_dofs
+        q, u = np.ascontiguousarray(states[:, :n]), np.ascontiguousarray(states[:, n:])
+        return self._spread(self._contacts.touch(q, u)[1], len(q), lambda part: part.forces, ())
 
-    def _rows(self, q: Array, u: Array, phases: list[ContactPhase]) -> tuple[Array, Array]:
-        """J (nodes, rows, dofs), and Jdot u + g J u."""
-        J, bias = [], []
-        for phase in phases:
-            w, v = self._columns(q, phase)
-            rate = np.einsum("kijl,kj,kl->ki", self._second(w, v), u, u) + self.fading * np.einsum("kij,kj->ki", v, u)
-            J.append(phase.directions @ v)
-            bias.append(rate @ phase.directions.T)
-        return np.concatenate(J, axis=1), np.concatenate(bias, axis=1)
+    def contact_wrench_derivatives(self, states: Array, controls: Array) -> tuple[Array, Array]:
+        """Derivatives (nodes, phases, 6, 2 dofs) and (nodes, phases, 6, controls) of `contact_wrenches`."""
+        n = self.skeleton.num_dofs
+        _, _, touched, held, impacts = self._expanded(states, controls)
 
-    def _row_derivatives(self, q: Array, u: Array, udot: Array, phases: list[ContactPhase]) -> tuple[Array, Array]:
-        """Derivatives (nodes, rows, dofs) of J udot + Jdot u + g J u by q and u."""
-        by_q, by_u = [], []
-        n = q.shape[1]
-        order = np.sort(np.stack(np.meshgrid(*[np.arange(n)] * 3, indexing="ij")), axis=0)
-        for phase in phases:
-            w, v = self._columns(q, phase)
-            H = self._second(w, v)
-            third = np.cross(w[:, :, order[0]], np.cross(w[:, :, order[1]], v[:, :, order[2]], axis=1), axis=1)
-            dq = np.einsum("kijl,kj->kil", H, udot + self.fading * u) + np.einsum("kijlm,kj,kl->kim", third, u, u)
-            du = 2.0 * np.einsum("kijl,kj->kil", H, u) + self.fading * v
-            by_q.append(phase.directions @ dq)
-            by_u.append(phase.directions @ du)
-        return np.concatenate(by_q, axis=1), np.concatenate(by_u, axis=1)
+        def of_states(part: Held) -> Array:
+            by_q, by_u = part.by[:2]
+            if touched is None:
+                return np.concatenate([by_q, by_u], axis=2)
+            found = by_u @ touched[part.nodes]
+            found[:, :, :n] += by_q
+            return found
+
+        F = self._spread(held, len(states), of_states, (2 * n,))
+        F += self._spread(impacts, len(states), lambda part: np.concatenate(part.by, axis=2) / self.time_step, (2 * n,))
+        by_tau = self._spread(held, len(states), lambda part: part.by[2] @ self.selection, (self.num_controls,))
+        return F, by_tau
+
+    def _spread(self, parts: list[Held], count: int, rows: Any, shape: tuple[int, ...]) -> Array:
+        found = np.zeros((count, len(self.contacts), 6, *shape))
+        for part in parts:
+            for i, wrench in zip(part.phases, self._contacts.wrenches(part.phases, rows(part))):
+                found[part.nodes, i] = wrench
+        return found
+
+    def holding_controls(self, states: ArrayLike) -> Array:
+        """Controls (nodes, controls) that, with forces of the contacts, come nearest to holding states still.
+
+        The least of T^2 + f^2 of the least (S T + J^T f - C(q, 0))^2; exact where legs and arms can carry the robot.
+        """
+        X, n = np.atleast_2d(np.asarray(states, dtype=float)), self.skeleton.num_dofs
+        q = np.ascontiguousarray(X[:, :n])
+        load = self._batch.inverse_dynamics(q, np.zeros_like(q), np.zeros_like(q))
+        found = load @ np.linalg.pinv(self.selection).T
+        for nodes, active in self._contacts.groups(len(q)):
+            JT = np.swapaxes(self._contacts.jacobians(q[nodes], active), 1, 2)
+            system = np.concatenate([np.broadcast_to(self.selection, (len(nodes), *self.selection.shape)), JT], axis=2)
+            found[nodes] = (np.linalg.pinv(system) @ load[nodes][:, :, None])[:, : self.num_controls, 0]
+        return found
 
     def rollout(
         self, start: Array, states: Array, controls: Array, gains: Array, steps: Array, gaps: Array, bounds: Any
     ) -> tuple[Array, Array]:
-        """See `Dynamics.rollout`; compiled where there are no contacts."""
-        if self.contacts:
-            return self._rollout_in_contact(start, states, controls, gains, steps, gaps, bounds)
+        """See `Dynamics.rollout`; compiled where there are no contacts and no manifolds."""
+        if self.contacts or self.curved:
+            return super().rollout(start, states, controls, gains, steps, gaps, bounds)
         tree = self.skeleton.current_state.compiled_tree()
         if getattr(self, "_tree", None) is not tree:
             self._tree, self._data = tree, data_for(tree)
@@ -255,16 +275,29 @@ class SkeletonDynamics(Dynamics):
         )  # fmt: skip
         return X, U
 
-    def _rollout_in_contact(
-        self, start: Array, states: Array, controls: Array, gains: Array, steps: Array, gaps: Array, bounds: Any
-    ) -> tuple[Array, Array]:
-        low, high = bounds
-        X, U = states.copy(), controls.copy()
-        X[0] = start
-        for k in range(len(U)):
-            U[k] = np.clip(controls[k] + steps[k] + gains[k] @ (X[k] - states[k]), low[k], high[k])
-            X[k + 1] = self._stepped(X[k : k + 1], U[k : k + 1], k)[0] - gaps[k]
-        return X, U
+
+@entry("i8(f8[:,:,:,::1],f8[:,:,::1],i8[::1],f8,f8[:,:,::1],f8[:,:,::1])")
+def assemble(by, touched, dofs, h, A, B):
+    """A and B of u' = u+ + h udot, q' = q + h u' from derivatives of udot and of u+; u+ = u where `touched` is empty."""
+    n, m = by.shape[2], dofs.shape[0]
+    for node in range(by.shape[0]):
+        for i in range(n):
+            for j in range(n):
+                A[node, n + i, j] = h * by[node, 0, i, j]
+                A[node, n + i, n + j] = h * by[node, 1, i, j]
+            for j in range(m):
+                B[node, n + i, j] = h * by[node, 2, i, dofs[j]]
+            if touched.shape[0] > 0:
+                for j in range(2 * n):
+                    A[node, n + i, j] += touched[node, i, j]
+            else:
+                A[node, n + i, n + i] += 1.0
+            for j in range(2 * n):
+                A[node, i, j] = h * A[node, n + i, j]
+            for j in range(m):
+                B[node, i, j] = h * B[node, n + i, j]
+            A[node, i, i] += 1.0
+    return 0
 
 
 @entry(

@@ -54,6 +54,24 @@ class ShootingSolver(Solver):
             raise ModelError(f"{self.name}: expected a kido.optimal_control.ControlProblem, got {problem!r}")
         return _Run(self, problem, start).go()
 
+    def feedback(self, problem: ControlProblem, x: Array) -> Array:
+        """Gains K (nodes, m, n) of the last Riccati recursion: u = u_k + K_k (x - x_k) goes on when x is not x_k.
+
+        Args:
+            problem: which was solved.
+            x: `solution.x`.
+
+        Raises:
+            ModelError: the quadratic approximation there has no minimum.
+        """
+        run = _Run(self, problem, x)
+        _, gaps = run.value(run.X, run.U)
+        run.expand(gaps)
+        while not run.direction(gaps):
+            if not np.isfinite(run.damping):
+                raise ModelError(f"{self.name}: feedback: the quadratic approximation of the problem has no minimum")
+        return run.K
+
 
 @dataclass(kw_only=True)
 class DdpSolver(ShootingSolver):
@@ -92,7 +110,8 @@ class _Run:
         self.rolled = solver.rolls_out
         self.X, self.U = (np.ascontiguousarray(part) for part in problem.split(start))
         N, n, m = problem.steps, problem.dynamics.num_states, problem.dynamics.num_controls
-        (self.x_low, self.low), (self.x_high, self.high) = problem.split(problem.lower), problem.split(problem.upper)
+        self.x_low, self.x_high = (limits.copy() for limits in problem.state_limits)
+        self.low, self.high = problem.control_limits
         held = np.setdiff1d(np.arange(n), problem.free)
         self.free = list(problem.free)
         self.x_low[0, held], self.x_high[0, held] = -np.inf, np.inf
@@ -120,7 +139,7 @@ class _Run:
     def value(self, X: Array, U: Array) -> tuple[float, Array]:
         """The augmented Lagrangian, and the gaps."""
         with np.errstate(all="ignore"):
-            gaps = self.dynamics.step(np.ascontiguousarray(X[:-1]), U) - X[1:]
+            gaps = self.dynamics.differences(self.dynamics.step(np.ascontiguousarray(X[:-1]), U), X[1:])
             total = self.problem.cost_of(X, U)
             w = self.weight
             for group in self.groups:
@@ -135,10 +154,13 @@ class _Run:
         over, under = self.y_high + self.weight * (X - self.x_high), self.y_low + self.weight * (self.x_low - X)
         return np.where(self.reached, over, np.maximum(over, 0.0)), np.where(self.reached, 0.0, np.maximum(under, 0.0))
 
-    def expand(self) -> None:
+    def expand(self, gaps: Array) -> None:
         """Derivatives at the current point into the arrays of the recursion."""
         X, U, w = self.X, self.U, self.weight
         self.A, self.B = self.dynamics.derivatives(np.ascontiguousarray(X[:-1]), U)
+        self.across = self.dynamics.move_derivatives(-gaps)
+        if self.across is not None:  # moves of what follows as moves of the next node's state, beyond the gap
+            self.A, self.B = self.across[1] @ self.A, self.across[1] @ self.B
         lx, lu, lxx, lux, luu = self.lx, self.lu, self.lxx, self.lux, self.luu
         for k, cost in enumerate(self.problem.costs):
             part = cost.quadratic(X[:-1], U)
@@ -179,9 +201,11 @@ class _Run:
 
         def pulled(z: Array) -> Array:
             A, B = self.dynamics.derivatives(np.ascontiguousarray(z[:, :n]), np.ascontiguousarray(z[:, n:]))
+            if self.across is not None:
+                A, B = self.across[1] @ A, self.across[1] @ B
             return np.concatenate([(prices @ A)[:, 0], (prices @ B)[:, 0]], axis=1)
 
-        H = differences_of_nodes(pulled, np.concatenate([self.X[:-1], self.U], axis=1))
+        H = differences_of_nodes(pulled, np.concatenate([self.X[:-1], self.U], axis=1), self.dynamics.moved_pairs)
         H = 0.5 * (H + np.swapaxes(H, 1, 2))
         self.lxx[:-1] += H[:, :n, :n]
         self.lux += H[:, n:, :n]
@@ -209,7 +233,7 @@ class _Run:
         reason, message = Reason.ITERATIONS, ""
         for _ in range(solver.max_iterations + 100):
             if stale:
-                self.expand()
+                self.expand(gaps)
                 stale = False
             closed = float(np.abs(gaps).max()) <= _HALF * solver.tolerance
             if closed and self.stationarity() <= accuracy:
@@ -302,8 +326,8 @@ class _Run:
     def trial(self, a: float, gaps: Array, rolled: bool) -> tuple[Array, Array]:
         """States and controls after a step of length a."""
         if not rolled:
-            return self.X + a * self.dx, np.clip(self.U + a * self.du, self.low, self.high)
-        start = self.X[0] + a * self.dx[0]
+            return self.dynamics.moved(self.X, a * self.dx), np.clip(self.U + a * self.du, self.low, self.high)
+        start = self.dynamics.moved(self.X[:1], a * self.dx[:1])[0]
         with np.errstate(all="ignore"):
             return self.dynamics.rollout(
                 start, self.X, self.U, self.K, a * self.k[:, :, 0], (1.0 - a) * gaps, (self.low, self.high)

@@ -5,6 +5,7 @@ from kido.planning.constrained import ConstrainedRRTConnect
 from kido.planning.environment import Environment
 from kido.planning.errors import GoalError, NoPathError, PlanningError, StartError
 from kido.planning.goals import goal_states
+from kido.planning.graph_planners import PRM, AITStar
 from kido.planning.ompl_planner import OmplPlanner
 from kido.planning.path import Path
 from kido.planning.planner import RRTConnect
@@ -12,6 +13,8 @@ from kido.planning.shortening import shortened, smooth_curve
 from kido.planning.time_law import TimeLaw, time_optimal
 
 __all__ = [
+    "PRM",
+    "AITStar",
     "CollisionChecker",
     "ConstrainedRRTConnect",
     "Contact",

@@ -15,9 +15,10 @@ from kido.math.transform import as_flag, as_numbers, as_transform
 from kido.planning.covering import convex_parts, moved, sphere_tree
 from kido.planning.edges import check_edge, check_edges
 from kido.planning.environment import Environment
+from kido.planning.exact import WORLD, ExactShapes, Posed, colliders, settle
 from kido.planning.robot import (
     Group,
-    body_spheres,
+    body_group,
     group_of,
     groups_near,
     layout_of,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 DEPTH = 256  # of a tree of spheres at most
+LANE_FIELDS = ("fraction", "half", "hit", "where", "gap", "need")
 WAITING = 4096  # pieces of an edge that wait for their certificate at most
 
 
@@ -56,9 +58,11 @@ class CollisionChecker(FixedAttributes):
     """Checks states and edges of a skeleton for collisions with itself and with an environment.
 
     The shapes of the skeleton that collide are covered by trees of spheres, whose union contains them; eight states
-    are checked side by side. So what is said to be free is free, and what comes nearer to something than the spheres
-    stand out of the shapes (`tolerance`, where `max_spheres` allow it) may be refused. Bodies that no planned
-    coordinate moves are not checked against the environment.
+    are checked side by side. Where the finest spheres touch, the distance of the shapes themselves decides, as
+    `kido.collision` has it; so passages in which spheres would touch are found, and a certificate is one for the
+    shapes. Without `exact`, what comes nearer to something than the spheres stand out of the shapes (`tolerance`, where
+    `max_spheres` allow it) may be refused. Bodies that no planned coordinate moves are not checked against the
+    environment.
 
     Args:
         skeleton: the model. What is changed in it later is not seen.
@@ -75,6 +79,7 @@ class CollisionChecker(FixedAttributes):
         resolution: states checked along an edge for each radian or metre of its length.
         certified: edges are accepted if all of their states are free, by bounds on how far spheres move.
         finest: shortest piece of an edge that is looked at for that [rad or m].
+        exact: distances of shapes decide where their spheres touch; else spheres do, which is faster.
 
     Raises:
         ModelError, NameLookupError: coordinates or pairs that are not there, or not to be planned with.
@@ -97,6 +102,7 @@ class CollisionChecker(FixedAttributes):
         resolution: float = 32.0,
         certified: bool = False,
         finest: float = 1e-3,
+        exact: bool = True,
     ):
         self.skeleton = skeleton
         self.columns = planned_columns(skeleton, dofs)
@@ -109,7 +115,7 @@ class CollisionChecker(FixedAttributes):
         self._tolerance, self._most = _positive(tolerance, "tolerance"), int(_positive(max_spheres, "max_spheres"))
         self._margins = _not_negative(margin, "margin"), _not_negative(self_margin, "self_margin")
         self._resolution = _positive(resolution, "resolution"), _positive(finest, "finest")
-        self._certified = as_flag(certified, "certified")
+        self._certified, self._exact = as_flag(certified, "certified"), as_flag(exact, "exact")
         self._limits = self._tree.lower[self.columns].copy(), self._tree.upper[self.columns].copy()
         for limit in self._limits:
             limit.setflags(write=False)
@@ -117,9 +123,10 @@ class CollisionChecker(FixedAttributes):
         self._layout = layout_of(self._tree, self.columns, held)
         self._body_groups: list[Group] = []
         for body in skeleton.bodies:
-            spheres = body_spheres(body, self._links.offset[body.index], self._tolerance, self._most)
-            if spheres is not None:
-                self._body_groups.append(group_of(body.name, body.index, spheres))
+            group = body_group(body, self._links, self._tolerance, self._most)
+            if group is not None:
+                self._body_groups.append(group)
+        self._version = 0
         self._carried: dict[str, tuple[Group, frozenset[str]]] = {}
         self._ignored = self._pairs_ignored(ignored_pairs)
         self._checks_itself = as_flag(self_collision, "self_collision")
@@ -128,7 +135,9 @@ class CollisionChecker(FixedAttributes):
             raise StateError(f"environment: expected a kido.planning.Environment, got {environment!r}")
         if self._checks_itself:
             pairs = self._body_pairs()
-            overlapping = never_apart(skeleton, self._body_groups, pairs, self.columns, held)
+            shapes = [group.shapes for group in self._body_groups]
+            posed = Posed(shapes, len(self._tree.parent)) if self._exact else None
+            overlapping = never_apart(skeleton, self._body_groups, pairs, self.columns, held, posed)
             self._ignored |= {self._bodies_of(pair) for pair in overlapping}
         self._rebuild()
 
@@ -169,8 +178,7 @@ class CollisionChecker(FixedAttributes):
 
     def _rebuild(self) -> None:
         """Tables of all that is checked now."""
-        groups = [*self._body_groups, *(group for group, _ in self._carried.values())]
-        pairs = self._body_pairs()
+        groups, pairs = self._things(), self._body_pairs()
         for a, (group, allowed) in enumerate(self._carried.values(), start=len(self._body_groups)):
             for b, other in enumerate(groups[:a]):
                 if other.name not in allowed and self._moves_apart(group.body, other.body):
@@ -179,13 +187,13 @@ class CollisionChecker(FixedAttributes):
         groups, pairs = merged(groups, pairs, self._links)
         self._owners = [name for group in groups for name in group.owners]
         samples, lanes = (0, 1) if JIT_DISABLED else (LANES, LANES)
-        robot = robot_table(self._tree, self._layout, self._links, groups, pairs)
+        robot = robot_table(self._tree, self._layout, self._links, groups, pairs, self.names)
         robot.margin, robot.self_margin = self._margins
         data: Any = data_for(self._tree, samples=samples)
         data.q[:] = self._held[:, None] if samples else self._held
         check = CHECK(samples=samples, groups=len(groups), spheres=len(robot.radius), pairs=len(pairs), depth=2 * DEPTH)
         check.robot, check.data, check.run = robot, data, check_eight
-        flat = {name: getattr(check, name).reshape(-1) for name in ("fraction", "half", "hit", "where")}
+        flat = {name: getattr(check, name).reshape(-1) for name in LANE_FIELDS}
         numbers = CHECK_NUMBERS(lanes=lanes, wheres=3 * lanes, q=data.q.reshape(-1), **flat)
         self._check, self._numbers = check, numbers
         edge = EDGE(columns=len(self.columns), waiting=WAITING)
@@ -196,12 +204,32 @@ class CollisionChecker(FixedAttributes):
         self._set_scene()
 
     def _set_scene(self) -> None:
+        self._version += 1
         self._obstacles = tuple(self._environment.names)
         self._check.scene = self._environment.compiled()
+        if self._exact and not (self._leaves_are_exact() and self._check.scene.exact.all()):
+            placed = (self._environment.placed(name) for name in self._obstacles)
+            obstacles = [colliders(shape, WORLD, X) for shape, X in placed]
+            d, n = self._check.data, self._numbers
+            self._shapes = ExactShapes(
+                [*(group.shapes for group in self._things()), *obstacles],
+                d.R.reshape(-1),
+                d.p.reshape(-1),
+                n.gap,
+                n.need,
+            )
+            self._check.exact, self._check.settle = self._shapes.table, settle
         place_all(self._check.address)
         near = groups_near(self._check.robot, self._layout, self._check.data, self._check.scene)
         self._check.near[:] = -1
         self._check.near[: len(near)] = near
+
+    def _things(self) -> list[Group]:
+        """Bodies with spheres, and what is carried."""
+        return [*self._body_groups, *(group for group, _ in self._carried.values())]
+
+    def _leaves_are_exact(self) -> bool:
+        return all(group.tree.exact[group.tree.leaves].all() for group in self._things())
 
     @property
     def environment(self) -> Environment:
@@ -216,6 +244,11 @@ class CollisionChecker(FixedAttributes):
         self._set_scene()
 
     @property
+    def version(self) -> int:
+        """A number that is another one after each change of what is checked, obstacles or what is carried."""
+        return self._version
+
+    @property
     def certified(self) -> bool:
         """Whether edges are accepted only if all of their states are free."""
         return self._certified
@@ -223,6 +256,7 @@ class CollisionChecker(FixedAttributes):
     @certified.setter
     def certified(self, value: bool) -> None:
         self._certified = as_flag(value, "certified")
+        self._version += 1
         self._edge.certified = int(self._certified)
 
     @property
@@ -266,7 +300,7 @@ class CollisionChecker(FixedAttributes):
         Raises:
             NameLookupError: no body of this name has spheres, and nothing of this name is carried.
         """
-        for group in (*self._body_groups, *(group for group, _ in self._carried.values())):
+        for group in self._things():
             if group.name == name:
                 return group.tree.centres[group.tree.leaves], group.tree.radii[group.tree.leaves]
         raise NameLookupError("body with spheres", name, self.names)
@@ -301,8 +335,9 @@ class CollisionChecker(FixedAttributes):
                 raise NameLookupError("body", wanted, names)
         X = np.eye(4) if pose is None else as_transform(pose, f"attach {name!r}: pose")
         index = names.index(carrier)
-        parts = moved(convex_parts(shape, f"attach {name!r}"), self._links.offset[index] @ X)
-        group = group_of(name, index, sphere_tree(parts, self._tolerance, self._most))
+        X = self._links.offset[index] @ X
+        tree = sphere_tree(moved(convex_parts(shape, f"attach {name!r}"), X), self._tolerance, self._most)
+        group = group_of(name, index, tree, colliders(shape, int(self._links.of_body[index]), X))
         if name in self._environment.names:
             self._environment.remove(name)
         self._carried[name] = (group, frozenset(touching))

@@ -215,6 +215,8 @@ def joined(trees: Sequence[SphereTree]) -> SphereTree:
             np.concatenate([centre[None], first.centres, second.centres]),
             np.concatenate([[radius], first.radii, second.radii]),
             np.concatenate([[1 + n + len(second.radii)], first.skip + 1, second.skip + 1 + n]),
+            np.concatenate([[False], first.exact, second.exact]),
+            max(first.reach, second.reach),
         )
     return first
 
@@ -227,10 +229,15 @@ class Cell:
         self.centre, self.radius = small_sphere(parts)
         self.children: tuple[Cell, ...] = ()
 
+    @property
+    def is_ball(self) -> bool:
+        """Whether it is what it covers."""
+        return len(self.parts) == 1 and len(self.parts[0].points) == 1
+
     @cached_property
     def excess(self) -> float:
         """How far the sphere stands out of the whole shape [m]; 0: halving it does not help."""
-        if len(self.parts) == 1 and len(self.parts[0].points) == 1:
+        if self.is_ball:
             return 0.0
         if len(self.whole) > MOST_MEASURED:
             return self.radius
@@ -263,11 +270,15 @@ class SphereTree:
         centres: (n, 3) [m].
         radii: (n,) [m].
         skip: (n,) where to go on if nothing of a node is of interest: behind all that is below it.
+        exact: (n,) whether a sphere is one of the finest, and a ball is what it covers.
+        reach: most that a point of the parts, without their radius, is from the origin [m].
     """
 
     centres: Array
     radii: Array
     skip: NDArray[np.int64]
+    exact: NDArray[np.bool_]
+    reach: float
 
     @property
     def leaves(self) -> NDArray[np.bool_]:
@@ -298,15 +309,18 @@ def sphere_tree(parts: Sequence[Part], tolerance: float, most: int) -> SphereTre
     centres: list[Array] = []
     radii: list[float] = []
     skip: list[int] = []
+    exact: list[bool] = []
 
     def write(cell: Cell) -> None:
         k = len(radii)
         centres.append(cell.centre)
         radii.append(cell.radius)
         skip.append(0)
+        exact.append(cell.is_ball and not cell.children)
         for child in cell.children:
             write(child)
         skip[k] = len(radii)
 
     write(root)
-    return SphereTree(np.array(centres), np.array(radii), np.array(skip, np.int64))
+    reach = max(float(np.linalg.norm(part.points, axis=1).max()) for part in parts)
+    return SphereTree(np.array(centres), np.array(radii), np.array(skip, np.int64), np.array(exact), reach)

@@ -25,9 +25,12 @@ from kido.planning.tables import (
 from kido.shapes import (
     Box,
     Capsule,
+    Cone,
     Cylinder,
+    Ellipsoid,
     Heightmap,
     Mesh,
+    MultiSphereHull,
     Plane,
     PointCloud,
     Shape,
@@ -53,6 +56,7 @@ class Solid(NamedTuple):
         low, high: corners of the axis-parallel box about it [m].
         values: its numbers, as `kido.planning.solids` reads them.
         planes: of a polyhedron (n, 4).
+        exact: whether it is no larger than what it stands for.
     """
 
     kind: int
@@ -60,6 +64,7 @@ class Solid(NamedTuple):
     high: Array
     values: Any = ()
     planes: Array | None = None
+    exact: bool = True
 
 
 def _about(points: Array, radius: float = 0.0) -> tuple[Array, Array]:
@@ -127,7 +132,12 @@ def solids_of(shape: Shape, X: Array, what: str = "obstacle") -> list[Solid]:
         vertices = shape.vertices @ R.T + p
         found = [triangle_solid(vertices[f]) for f in shape.faces]
         return [solid for solid in found if solid is not None]
-    return [solid for part in convex_parts(shape, what) for solid in _convex(part.points @ R.T + p, part.radius)]
+    exact = not isinstance(shape, Cone | Ellipsoid | MultiSphereHull)
+    return [
+        solid._replace(exact=exact)
+        for part in convex_parts(shape, what)
+        for solid in _convex(part.points @ R.T + p, part.radius)
+    ]
 
 
 def _placed(R: Array, p: Array) -> Array:
@@ -158,6 +168,7 @@ class Environment:
     def __init__(self) -> None:
         self.names: list[str] = []
         self._solids: dict[str, list[Solid]] = {}
+        self._shapes: dict[str, tuple[Shape, Array]] = {}
 
     @classmethod
     def of_world(cls, world: World, robot: Skeleton) -> Environment:
@@ -193,6 +204,7 @@ class Environment:
         solids = solids_of(shape, X, f"obstacle {name!r}")
         self.names.append(name)
         self._solids[name] = solids
+        self._shapes[name] = shape, X
         return self
 
     def remove(self, name: str) -> Environment:
@@ -204,8 +216,19 @@ class Environment:
         if name not in self._solids:
             raise NameLookupError("obstacle", name, self.names)
         self.names.remove(name)
-        del self._solids[name]
+        del self._solids[name], self._shapes[name]
         return self
+
+    def placed(self, name: str) -> tuple[Shape, Array]:
+        """Shape and pose (4, 4) of an obstacle.
+
+        Raises:
+            NameLookupError: there is none of this name.
+        """
+        if name not in self._shapes:
+            raise NameLookupError("obstacle", name, self.names)
+        shape, X = self._shapes[name]
+        return shape, X.copy()
 
     def __len__(self) -> int:
         return len(self.names)
@@ -243,7 +266,7 @@ class Environment:
             if k < 0:
                 continue
             made.owner[row], solid = solids[k]
-            made.kind[row] = solid.kind
+            made.kind[row], made.exact[row] = solid.kind, solid.exact
             values = list(solid.values)
             if solid.planes is not None:
                 values, first = [first, first + len(solid.planes)], first + len(solid.planes)

@@ -18,6 +18,7 @@ class Path(FixedAttributes):
         dof_names: names of the coordinates.
         seconds: how long the search took; iterations, checked_states: what it did.
         iterations, checked_states: see there.
+        costs: lengths of the best path after each batch of samples, of a planner that goes on (n,).
     """
 
     def __init__(
@@ -25,6 +26,7 @@ class Path(FixedAttributes):
     ):
         self.states, self.dof_names = states, dof_names
         self.seconds, self.iterations, self.checked_states = seconds, iterations, checked_states
+        self.costs: Array = np.zeros(0)
 
     @property
     def length(self) -> float:

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.batch import Batch
+from kido.collision import Collider
 from kido.errors import ModelError, NameLookupError
 from kido.joints import JointKind
 from kido.planning.covering import SphereTree, convex_parts, joined, moved, sphere_tree
+from kido.planning.exact import Posed, colliders
 from kido.planning.tables import NODE, ROBOT, SCENE
 
 if TYPE_CHECKING:
@@ -31,17 +33,19 @@ class Group(NamedTuple):
         body: index of the body that they are on.
         tree: the spheres, in the axes of the body's link.
         owners: whose each sphere is.
+        shapes: that they cover, on the body's link; of one body or thing alone.
     """
 
     name: str
     body: int
     tree: SphereTree
     owners: tuple[str, ...]
+    shapes: tuple[Collider, ...] = ()
 
 
-def group_of(name: str, body: int, tree: SphereTree) -> Group:
+def group_of(name: str, body: int, tree: SphereTree, shapes: Iterable[Collider]) -> Group:
     """A group of one body or thing."""
-    return Group(name, body, tree, (name,) * len(tree.radii))
+    return Group(name, body, tree, (name,) * len(tree.radii), tuple(shapes))
 
 
 def merged(
@@ -130,16 +134,17 @@ def layout_of(tree: Any, columns: NDArray[np.int64], held: Array) -> Layout:
     return Layout(columns, path, place, length)
 
 
-def body_spheres(body: BodyNode, offset: Array, tolerance: float, most: int) -> SphereTree | None:
-    """Spheres over all of a body that collides, in its link's axes; None: nothing does."""
-    parts = []
+def body_group(body: BodyNode, links: Any, tolerance: float, most: int) -> Group | None:
+    """Spheres over all of a body that collides, and its shapes, in its link's axes; None: nothing does."""
+    parts, shapes, link, offset = [], [], int(links.of_body[body.index]), links.offset[body.index]
     for node in body.shapes:
         if node.collision:
-            of_shape = convex_parts(node.shape, f"body {body.name!r}, shape {node.name!r}")
-            for part in moved(of_shape, offset @ node.relative_transform):
-                part.radius += node.surface.padding
+            X, padding = offset @ node.relative_transform, node.surface.padding
+            for part in moved(convex_parts(node.shape, f"body {body.name!r}, shape {node.name!r}"), X):
+                part.radius += padding
                 parts.append(part)
-    return sphere_tree(parts, tolerance, most) if parts else None
+            shapes += colliders(node.shape, link, X, padding)
+    return group_of(body.name, body.index, sphere_tree(parts, tolerance, most), shapes) if parts else None
 
 
 def neighbours(skeleton: Skeleton, named: Iterable[int]) -> set[tuple[int, int]]:
@@ -159,9 +164,14 @@ def ordered(a: int, b: int) -> tuple[int, int]:
 
 
 def never_apart(
-    skeleton: Skeleton, groups: Sequence[Group], pairs: Sequence[tuple[int, int]], columns: Any, held: Array
+    skeleton: Skeleton,
+    groups: Sequence[Group],
+    pairs: Sequence[tuple[int, int]],
+    columns: Any,
+    held: Array,
+    posed: Posed | None,
 ) -> set[tuple[int, int]]:
-    """Pairs whose finest spheres meet in all of some states within limits."""
+    """Pairs whose finest spheres, or shapes if they are `posed`, meet in all of some states within limits."""
     links = skeleton.current_state.links
     lower, upper = (np.array(v)[columns] for v in (skeleton.position_lower_limits, skeleton.position_upper_limits))
     lower, upper = np.maximum(lower, -np.pi), np.minimum(upper, np.pi)
@@ -181,17 +191,20 @@ def never_apart(
         (x, r), (y, s) = world[a], world[b]
         distance = np.linalg.norm(x[:, :, None] - y[:, None], axis=-1) - r[:, None] - s
         if (distance.min(axis=(1, 2)) <= 0.0).all():
-            found.add((a, b))
+            poses = ((Q[tops[a]], Q[tops[b]]) for Q in X)
+            if posed is None or not any(posed.apart(a, b, two) for two in poses):
+                found.add((a, b))
     return found
 
 
 def reaches(tree: Any, layout: Layout, link: int, spheres: SphereTree) -> Array:
     """Most that a sphere's centre on a link moves with each planned coordinate [m/rad or 1].
 
-    About a hinge that is the largest distance from its axis: the sum of the lengths between.
+    So no point of what they cover moves by more than that either. About a hinge it is the largest distance from its
+    axis: the sum of the lengths between.
     """
     out = np.zeros(len(layout.columns))
-    beyond = float(np.linalg.norm(spheres.centres, axis=1).max())
+    beyond = max(float(np.linalg.norm(spheres.centres, axis=1).max()), spheres.reach)
     place = {int(k): at for at, k in enumerate(layout.columns)}
     i = link
     while i >= 0:
@@ -205,9 +218,14 @@ def reaches(tree: Any, layout: Layout, link: int, spheres: SphereTree) -> Array:
 
 
 def robot_table(
-    tree: Any, layout: Layout, links: Any, groups: Sequence[Group], pairs: Sequence[tuple[int, int]]
+    tree: Any,
+    layout: Layout,
+    links: Any,
+    groups: Sequence[Group],
+    pairs: Sequence[tuple[int, int]],
+    names: Sequence[str],
 ) -> ROBOT:
-    """The ROBOT of groups of spheres and pairs of them."""
+    """The ROBOT of groups of spheres and pairs of them, which are of things of some names."""
     link = [int(links.of_body[group.body]) for group in groups]
     first = np.concatenate([[0], np.cumsum([len(group.tree.radii) for group in groups])]).astype(np.int64)
     reach = np.array([reaches(tree, layout, i, group.tree) for i, group in zip(link, groups, strict=True)])
@@ -221,7 +239,7 @@ def robot_table(
         places=len(layout.place), columns=len(layout.columns), groups=len(groups), groups1=len(groups) + 1,
         spheres=int(first[-1]), pairs=len(pairs),
     )  # fmt: skip
-    made.tree = tree
+    made.tree, made.things = tree, len(names)
     made.place[:], made.column[:], made.link[:], made.first[:] = layout.place, layout.columns, link, first
     made.moves[:] = [bool(layout.path[i]) for i in link]
     made.pair[:] = np.array(pairs, np.int64).reshape(-1, 2)
@@ -230,6 +248,8 @@ def robot_table(
         made.centre[:] = np.concatenate([s.centres for s in spheres])
         made.radius[:] = np.concatenate([s.radii for s in spheres])
         made.skip[:] = np.concatenate([s.skip + k for s, k in zip(spheres, first[:-1], strict=True)])
+        made.exact[:] = np.concatenate([s.exact for s in spheres])
+        made.thing[:] = [names.index(name) for group in groups for name in group.owners]
     return made
 
 

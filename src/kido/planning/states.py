@@ -33,10 +33,22 @@ def pending(c, gap):
     return not all_positive(where_positive(c.hit[0], 1.0, gap))
 
 
+@inlined
+def settled(c, gap, need, first, second):
+    """The gap of two things whose spheres touch, as their shapes have it."""
+    c.gap[0], c.need[0] = gap, need
+    c.settle(c.exact, first, second, c.stamp)
+    return c.gap[0]
+
+
 @kernel
-def touches(c, x, y, z, r, all_solids):
-    """1 in lanes whose sphere touches a solid of the surroundings, else -1; without `all_solids`: the first solid."""
-    s, h = c.scene, c.hit[0]
+def touches(c, n, x, y, z, away, all_solids):
+    """1 in lanes where sphere n is not as far `away` from solids of the surroundings as it is to be, else -1.
+
+    Without `all_solids` the first solid found ends the search. Of a finest sphere that touches, shapes decide.
+    """
+    b, s, h = c.robot, c.scene, c.hit[0]
+    r, leaf = b.radius[n] + away, b.skip[n] == n + 1
     found = 0.0 * x - 1.0
     m, end = 0, c.scene.kind.shape[0]
     while m < end:
@@ -48,6 +60,8 @@ def touches(c, x, y, z, r, all_solids):
         if kind != NODE:
             if kind != AXES_BOX:
                 gap = where_positive(h, 1.0 + 0.0 * x, solid_gap(s, m, x, y, z, r))
+            if leaf and b.exact[n] * s.exact[m] == 0 and not all_positive(gap):
+                gap = settled(c, gap, away, b.thing[n], b.things + s.owner[m])
             if not all_positive(gap):
                 found = where_positive(gap, found, 1.0 + 0.0 * x)
                 c.met[0] = where_positive(gap, c.met[0], 1.0 * s.owner[m])
@@ -85,7 +99,7 @@ def check_surroundings(c, g, grown, every):
     while n < end:
         x, y, z = sphere_centre(c, link, n)
         leaf = b.skip[n] == n + 1
-        found = touches(c, x, y, z, b.radius[n] + b.margin + grown, every and leaf)
+        found = touches(c, n, x, y, z, b.margin + grown, every and leaf)
         if all_positive(-found):
             n = b.skip[n]
             continue
@@ -127,9 +141,14 @@ def check_pair(c, k, grown, every):
                 stack[depth, 0], stack[depth, 1] = n, b.skip[m + 1]
                 m, depth = m + 1, depth + 1
                 continue
-            note(c, where_positive(gap, -1.0, 1.0 + 0.0 * gap), n, 0.0 * gap - 1.0, m)
-            if not every:
-                return 1
+            if b.exact[n] * b.exact[m] == 0:
+                gap = settled(
+                    c, where_positive(c.hit[0], 1.0 + 0.0 * gap, gap), b.self_margin + grown, b.thing[n], b.thing[m]
+                )
+            if pending(c, gap):
+                note(c, where_positive(gap, -1.0, 1.0 + 0.0 * gap), n, 0.0 * gap - 1.0, m)
+                if not every:
+                    return 1
         if depth == 0:
             return 0
         depth -= 1

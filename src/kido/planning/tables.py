@@ -20,6 +20,9 @@ class ROBOT(Struct):
     centre = floats("spheres", 3, unit="m", doc="in the axes of the link")
     radius = floats("spheres", unit="m")
     skip = integers("spheres", doc="sphere behind all that are below it in the tree")
+    exact = integers("spheres", doc="1: it is one of the finest, and all of the shape that it covers")
+    thing = integers("spheres", doc="which body or what is carried it is of")
+    things = integer(doc="how many there are of these; obstacles are counted behind them")
     pair = integers("pairs", 2, doc="groups that may not meet")
     reach = floats("groups", "columns", unit="m/rad or 1", doc="most that a sphere's centre moves with a coordinate")
     pair_reach = floats("pairs", "columns", unit="m/rad or 1", doc="the same, of one group seen from the other")
@@ -35,6 +38,23 @@ class SCENE(Struct):
     value = floats("nodes", VALUES, doc="of a solid, as `kido.planning.solids` reads them")
     plane = floats("planes", 4, doc="outward normals and offsets of convex polyhedra [m]")
     owner = integers("nodes", doc="obstacle that a solid is part of; -1: none")
+    exact = integers("nodes", doc="0: it is somewhat larger than what it stands for")
+
+
+class EXACT(Struct):
+    """Things, each of some shapes, and how far apart they are in the states of a check."""
+
+    collisions = integer(doc="address of the COLLISION that has all shapes, those of a thing one after the other")
+    first = integers("things1", doc="first shape of each thing; the last entry is the total")
+    link = integers("things", doc="that carries it; -1: it does not move")
+    placed = integers("things", doc="stamp and lane for which its shapes were placed")
+    R = floats("rotations", doc="of links in all lanes")
+    p = floats("positions", unit="m", doc="of links in all lanes")
+    gap = floats("lanes", doc="positive: apart, or not of interest")
+    need = floats("lanes", unit="m", doc="how far apart things are to be")
+    pair = integers("places", 2, doc="pair of things whose distances are kept here, and of which check")
+    known = floats("places", "lanes", unit="m", doc="their distances, or what was looked to")
+    limit = floats("places", "lanes", unit="m", doc="how far was looked; endless where a distance was found")
 
 
 class CHECK(Struct):
@@ -42,6 +62,10 @@ class CHECK(Struct):
     scene = reference(SCENE)
     data = reference(DATA, lanes=True, doc="eight poses of the skeleton")
     run = stage(doc="the check of the poses: (check, every, certified); returns 1 if any lane is hit")
+    exact = reference(EXACT)
+    settle = stage(doc="has distances of shapes decide `gap`: (exact, first thing, second, stamp); none: spheres do")
+    gap = floats(1, doc="of what touches by spheres and is to be decided; positive: it does not")
+    need = floats(1, unit="m", doc="how far apart things are to be")
     near = integers("groups", doc="groups that can come near the surroundings, in the order of their check; then -1")
     stamp = integer(doc="number of the check")
     current = integers("spheres", doc="check in which a centre was computed")
@@ -65,6 +89,8 @@ class CHECK_NUMBERS(Struct):
     half = floats("lanes")
     hit = floats("lanes")
     where = floats("wheres")
+    gap = floats("lanes")
+    need = floats("lanes")
 
 
 class EDGE(Struct):
@@ -106,3 +132,26 @@ class RRT(Struct):
     y = floats("columns", doc="the node that it gets")
     path = floats("waypoints", "columns", doc="the path that was found")
     waypoints = integer(doc="how many states it has")
+
+
+class ROADMAP(Struct):
+    """States and edges between them. An edge is two links, at an even place and the one behind it."""
+
+    edge = reference(EDGE)
+    node = floats("nodes", "columns", doc="planned coordinates of the nodes")
+    count = integer(doc="how many nodes there are")
+    head = integers("nodes", doc="link that was added last of those from each node; -1: none")
+    to = integers("links", doc="node that it leads to")
+    next = integers("links", doc="the next link from the same node; -1: none")
+    length = floats("links", unit="rad or m")
+    status = integers("links", doc="UNKNOWN, FREE or REFUSED; of an edge's first link")
+    links = integer(doc="how many links there are")
+    ahead = floats("nodes", unit="rad or m", doc="least length to a goal by edges that are not refused")
+    cost = floats("nodes", unit="rad or m", doc="least length from the start by edges that are free")
+    via = integers("nodes", doc="link by which a node was reached; -1: it was not, or is where a search began")
+    done = integers("nodes", doc="1: its length is known")
+    key = floats("heap", doc="numbers by which a heap is ordered")
+    item = integers("heap", doc="what it holds")
+    size = integer(doc="how many there are in it")
+    near = integers("most", doc="nodes that are nearest to one, in order")
+    away = floats("most", unit="rad or m", doc="their distances, squared")

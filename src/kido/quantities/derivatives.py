@@ -155,7 +155,7 @@ def hybrid_dynamics_derivatives(
     return hybrid_derivatives(forces, of.current_state.dof_indices(prescribed))
 
 
-def hybrid_derivatives(forces: InverseDynamicsDerivatives, prescribed: Array) -> HybridDynamicsDerivatives:
+def hybrid_derivatives(forces: InverseDynamicsDerivatives, prescribed: NDArray[np.int64]) -> HybridDynamicsDerivatives:
     """Derivatives of hybrid dynamics from those of inverse dynamics at the accelerations found; of samples too."""
     M = forces[2]
     n = M.shape[-1]
@@ -168,7 +168,7 @@ def hybrid_derivatives(forces: InverseDynamicsDerivatives, prescribed: Array) ->
     D[2][..., f, f] = -1.0
     D[..., f, :] = -np.linalg.solve(M[..., f[:, None], f], D[..., f, :])
     D[..., p, :] += M[..., p[:, None], f] @ D[..., f, :]
-    return HybridDynamicsDerivatives(*D)
+    return HybridDynamicsDerivatives(D[0], D[1], D[2])
 
 
 @derived(POSITIONS, ("dofs", "dofs"), kept=True)

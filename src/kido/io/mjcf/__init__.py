@@ -1,0 +1,109 @@
+"""MJCF: models of MuJoCo, by its own compiler.
+
+    world = kido.io.mjcf.read("robot.xml")
+
+The extra `mjcf` brings the compiler, which resolves defaults, includes, attachments, inertias and frames; what it makes
+of a file is what is read. What the format means here:
+
+- Every child of the world's body becomes a skeleton of its name, with one body for each of the file's; what is fixed to
+  the world's own body is on a skeleton ``world``. What has no name is called ``geom_3`` and the like.
+- Several hinges and slides on one body are one `CompoundJoint`, whose coordinates have their names; beside ball joints
+  they are joints of bodies without mass in between. Positions of hinges and slides are MuJoCo's; `MujocoLayout` turns
+  whole states.
+- Geoms of groups 0 to 2 are seen, those with `contype` or `conaffinity` or in pairs collide. Contacts are rigid with
+  exact friction; the pair's friction is the greater. With `contacts="springs"` they are as soft as `solref` says.
+
+What a file has beyond it is counted by kind in `warnings` of the first skeleton.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+from kido.attributes import named_arguments
+from kido.errors import FileFormatError
+from kido.io.fields import check_choice, listed
+from kido.io.mjcf.compiler import TEXT_NAME, compile_model, flex_names
+from kido.io.mjcf.contacts import MjcfSurfaces, filter_contacts
+from kido.io.mjcf.remarks import LeftOut
+from kido.io.mjcf.shapes import ShapeReader
+from kido.io.mjcf.trees import Trees
+from kido.io.xml import is_text
+from kido.simulation import World
+
+__all__ = ["MjcfSurfaces", "compile_model", "read"]
+
+CONTACTS = ("rigid", "springs")
+FLEXES = ("error", "skip")
+NO_GRAVITY = 1 << 7  # of mjtDisableBit
+
+
+@named_arguments
+def read(
+    source: str | Path,
+    *,
+    visuals: bool = True,
+    collisions: bool = True,
+    contacts: str = "rigid",
+    flexes: str = "error",
+    strict: bool = False,
+) -> World:
+    """Read an MJCF file, or a text that starts with ``<``, as a world in its initial state.
+
+    Parameters:
+        source: path of the file, or the XML itself.
+        visuals, collisions: whether to read these shapes.
+        contacts: "rigid", or "springs" for contacts as soft as `solref` says, a `TimeConstant` each.
+        flexes: "error", or "skip" to read their bodies without what is between.
+        strict: refuse what is otherwise left out with a remark.
+
+    Returns:
+        The world; `warnings` of its first skeleton count by kind what was left out.
+
+    Raises:
+        FileFormatError: MuJoCo's compiler refuses the file, in its words; or it has flexes: path, line, reason.
+        MissingExtraError: MuJoCo is not installed.
+        KidoError: an option that does not exist.
+    """
+    check_choice("contacts", contacts, CONTACTS)
+    check_choice("flexes", flexes, FLEXES)
+    path = TEXT_NAME if is_text(source) else str(source)
+    left_out = LeftOut(path, strict)
+    with warnings.catch_warnings(record=True) as words:
+        warnings.simplefilter("always")
+        model = compile_model(source)
+    for word in words:
+        left_out.add("MuJoCo's compiler warns", " ".join(str(word.message).split()))
+    if model.nflex:
+        names = flex_names(model)
+        if flexes == "error":
+            reason = (
+                f"{len(names)} flexes: {listed(names)}; there are no such bodies (to leave them out: flexes='skip')"
+            )
+            raise FileFormatError(path, None, reason)
+        for name in names:
+            left_out.add("flexes are left out, but for their bodies", name)
+    trees = Trees(model, left_out)
+    shapes = ShapeReader(trees, left_out, visuals=visuals, collisions=collisions, springs=contacts == "springs")
+    shapes.add_geoms()
+    shapes.add_sites()
+    world = _world(model, left_out)
+    world.uri = None if is_text(source) else str(source)
+    for skeleton in trees.skeletons:
+        skeleton.uri = world.uri
+        world.add_skeleton(skeleton)
+    filter_contacts(world, trees, shapes, left_out)
+    trees.skeletons[0].warnings.extend(left_out.remarks())
+    return world
+
+
+def _world(model: Any, left_out: LeftOut) -> World:
+    """A world with the gravity and time step of a model."""
+    m: Any = model
+    option = m.opt
+    gravity = (0.0, 0.0, 0.0) if int(option.disableflags) & NO_GRAVITY else option.gravity
+    if option.density or option.viscosity:
+        left_out.add("forces of a medium are left out", f"density {option.density:g}, viscosity {option.viscosity:g}")
+    return World(m.names[: m.names.index(b"\0")].decode() or "world", gravity, float(option.timestep))

@@ -1,0 +1,170 @@
+"""What a world tells: contacts, forces, energies, events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kido.attributes import named_arguments
+from kido.collision import CollisionGroup
+from kido.errors import ModelError, StateError
+from kido.math.transform import as_flag, takes
+from kido.simulation.collision_filter import CollisionFilter
+from kido.simulation.collision_group import WorldGroup
+from kido.simulation.contact_events import ContactEvent, ContactListener
+from kido.simulation.contacts import ContactSet
+from kido.simulation.report import StepReport
+from kido.simulation.world_state import set_report
+from kido.simulation.world_struct import REPORT
+from kido.simulation.world_structure import WorldStructure
+from kido.skeleton import BodyNode, Skeleton
+from kido.turns import in_turn
+
+
+class WorldResults(WorldStructure):
+    """What a world tells of its last step, and which contacts it looks for."""
+
+    # Results -----------------------------------------------------------------------------------------------
+
+    @property
+    @in_turn
+    def contacts(self) -> ContactSet:
+        """Contacts of the last step with their forces; empty before the first."""
+        return self.engine.contacts()
+
+    @property
+    def report(self) -> StepReport:
+        """Quality of the last step."""
+        return StepReport.of(self.engine.last)
+
+    @property
+    def totals(self) -> StepReport:
+        """Worst values over all steps since the structure last changed or `reset_totals`."""
+        return StepReport.of(self.engine.worst)
+
+    @property
+    def unconverged_steps(self) -> int:
+        """Steps, as counted by `totals`, whose contact problem was not solved to its tolerance."""
+        return self.engine.world.unconverged
+
+    @in_turn
+    def reset_totals(self) -> None:
+        """Start `totals` and `unconverged_steps` afresh."""
+        world = self.engine.world
+        set_report(world.worst, np.zeros(len(REPORT.fields)))
+        world.unconverged = 0
+
+    def contact_force(self, body_a: BodyNode, body_b: BodyNode) -> NDArray[np.float64]:
+        """Force of body a on body b through all their contacts in the last step, world axes [N].
+
+        Raises:
+            ModelError: one of them is no body of this world.
+        """
+        for body in (body_a, body_b):
+            self._check_body(body, "contact force")
+        return self.contacts.between(body_a, body_b)
+
+    def constraint_forces(self, skeleton: Skeleton | str | int) -> NDArray[np.float64]:
+        """Generalized forces (dofs,) of contacts, limits, joint friction and gears on a skeleton in the last step."""
+        return self.engine.world.constraint_force[self._dofs_of(skeleton)].copy()
+
+    def actuator_forces(self, skeleton: Skeleton | str | int) -> NDArray[np.float64]:
+        """Forces (dofs,) that a skeleton's actuators gave in the last step; see `Skeleton.actuator_forces`."""
+        return self.engine.world.actuator_force[self._dofs_of(skeleton)].copy()
+
+    def _dofs_of(self, skeleton: Skeleton | str | int) -> slice:
+        s = skeleton if isinstance(skeleton, Skeleton) else self.skeleton(skeleton)
+        return self.engine.dofs_of(self._own(s))
+
+    @property
+    def kinetic_energy(self) -> float:
+        """Sum over mobile skeletons [J]."""
+        return float(sum(s.kinetic_energy for s in self._skeletons if s.mobile))
+
+    @property
+    def potential_energy(self) -> float:
+        """Sum over mobile skeletons [J]."""
+        return float(sum(s.potential_energy for s in self._skeletons if s.mobile))
+
+    @property
+    def total_energy(self) -> float:
+        """Kinetic plus potential energy [J]."""
+        return self.kinetic_energy + self.potential_energy
+
+    # Contacts and constraints ------------------------------------------------------------------------------
+
+    @property
+    def collision_filter(self) -> CollisionFilter:
+        """Which pairs of bodies do not collide, and why."""
+        return self._collision_filter
+
+    @named_arguments
+    def set_collision_filter(self, body_a: BodyNode, body_b: BodyNode, enabled: bool = False) -> None:
+        """Switch collision of a pair of bodies off, or back on: the reason "user" of `collision_filter`."""
+        if as_flag(enabled, f"world {self.name!r}: set_collision_filter: enabled"):
+            self._collision_filter.remove(body_a, body_b)
+        else:
+            self._collision_filter.add(body_a, body_b)
+
+    @property
+    def collision_group(self) -> CollisionGroup:
+        """All collision shapes of the world as a group with the world's filters, to be asked between steps.
+
+        It finds contacts, distances and ray hits at the present positions, by the world's detector.
+        """
+        return WorldGroup(self)
+
+    @property
+    def collects_contact_events(self) -> bool:
+        """Whether `step` collects contact events. False at first; a listener switches it on."""
+        return self.options.collects_events
+
+    @collects_contact_events.setter
+    @in_turn
+    def collects_contact_events(self, value: bool) -> None:
+        value = as_flag(value, f"world {self.name!r}: collects_contact_events")
+        if not value:
+            self._events.listeners.clear()
+        self.options.collects_events, self._events.events = value, []
+        self.options_changed("collects_events")
+
+    @property
+    def contact_events(self) -> tuple[ContactEvent, ...]:
+        """Events of the last call of `step`: which pairs of shapes began to touch, touch still, or ceased to.
+
+        Every BEGIN and END of all its steps, in the order of steps and shapes; then one PERSIST for each pair that was
+        in touch before the call and still is. A pair touches in a step if a contact of it has an impulse, or its
+        surfaces meet. Pairs that were in touch when collecting began, or when the structure changed, begin anew.
+
+        Raises:
+            StateError: `collects_contact_events` is off.
+        """
+        if not self.options.collects_events:
+            raise StateError(
+                f"world {self.name!r}: contact events are not collected; set collects_contact_events = True, or "
+                "add_contact_listener"
+            )
+        return tuple(self._events.events)
+
+    @in_turn
+    @named_arguments
+    def add_contact_listener(self, listener: ContactListener) -> Callable[[], None]:
+        """Have a function called with each contact event; events of a call of `step(n)` come at its end.
+
+        Args:
+            listener: called with a `ContactEvent`.
+
+        Returns:
+            A function that takes it off again.
+
+        Raises:
+            ModelError: it is no function of one argument.
+        """
+        if not callable(listener) or not takes(listener, 1):
+            what = f"world {self.name!r}: contact listener"
+            raise ModelError(f"{what}: expected a function of an event, got {listener!r}")
+        if not self.options.collects_events:
+            self.collects_contact_events = True
+        return self._events.add(listener)
