@@ -41,7 +41,7 @@ def prepared():
     model = RobotModel(world, {"two_arms": RobotDescription("two_arms", disabled=disabled)})
     real = model.fork()
     control = real.world.add_controller(ModelControl(real.world.skeleton("two_arms"), model))
-    return Operator(control, real)
+    return Operator(control, real, clearance=0.015)
 
 
 def open_door(operator):

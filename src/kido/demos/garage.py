@@ -91,6 +91,6 @@ def prepared():
         weigh(real, name, mass)
     robot = real.world.skeleton("two_arms")
     control = real.world.add_controller(ModelControl(robot, model, arms=("left_arm", "right_arm"), grip=GRIP))
-    operator = Operator(control, real)
+    operator = Operator(control, real, clearance=0.015)
     operator.hold(model.body("flat"), model.world.skeleton("scene").body("hub"), name="hub")
     return operator

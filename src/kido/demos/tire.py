@@ -103,7 +103,7 @@ def change(operator, log):
 def make():
     operator, log, due = prepared(), {}, 0.0
     world, task = operator.real.world, change(operator, log)
-    demo = Demo(world, duration=70.0, camera=((-0.3, -2.7, 2.0), (1.1, 0.15, 0.65)))
+    demo = Demo(world, duration=70.0, camera=((-0.8, -3.2, 2.1), (1.05, 0.0, 0.65)))
 
     @demo.every_frame
     def act(time):

@@ -51,18 +51,27 @@ class Operator(FixedAttributes):
         real: the world that it acts on, with the names of the model; most often a fork of the model.
         speed: share of the joints' limits of velocity that motions use.
         acceleration: of each coordinate, by its largest velocity [1/s].
+        clearance: from obstacles in planned motions, at least errors of tracking [m]; None: paddings of the scene.
 
     Raises:
         ModelError: a controller of a robot in another world.
     """
 
-    def __init__(self, control: ModelControl, real: RobotModel, speed: float = 0.6, acceleration: float = 4.0):
+    def __init__(
+        self,
+        control: ModelControl,
+        real: RobotModel,
+        speed: float = 0.6,
+        acceleration: float = 4.0,
+        clearance: float | None = None,
+    ):
         if control.skeleton.host is not real.world:
             raise ModelError(f"operator: {control!r} controls no robot of {real!r}")
         self.control, self.model, self.real = control, control.model, real
         self._robot = self.model.world.skeleton(control.skeleton.name)
         self._speed = as_positive(speed, "operator: speed")
         self._acceleration = as_positive(acceleration, "operator: acceleration")
+        self._kept = {} if clearance is None else {"margin": as_positive(clearance, "operator: clearance", "m")}
 
     # Motions ---------------------------------------------------------------------------------------------------
 
@@ -82,7 +91,7 @@ class Operator(FixedAttributes):
             PlanningError: there is no way, or what touches at its ends.
         """
         self.begin()
-        checker = self.model.scene.checker(part)
+        checker = self.model.scene.checker(part, **self._kept)
         if np.abs(np.asarray(goals) - part.positions).max() < 1e-9:
             return 0.0
         path = shortened(checker, RRTConnect(checker).plan(part.positions, goals))
@@ -101,7 +110,7 @@ class Operator(FixedAttributes):
         self.begin()
         goals = []
         for part, pose in poses.items():
-            found = goal_states(self.model.scene.checker(part), part.solver, pose)
+            found = goal_states(self.model.scene.checker(part, **self._kept), part.solver, pose)
             near = np.argsort(np.abs(found - part.positions).max(axis=1))
             goals.append(found[near])
         share = max(1, int(MOST_GOALS ** (1.0 / len(goals))))
