@@ -19,10 +19,10 @@ DOCS = Path(__file__).parents[1] / "docs"
 REFERENCE = sorted((DOCS / "reference").glob("*.md"))
 PACKAGES = (
     "kido", "kido.analysis", "kido.batch", "kido.control", "kido.demos", "kido.devices", "kido.dynamics",
-    "kido.environment", "kido.identification", "kido.ik", "kido.ik.analytical", "kido.ik.motion", "kido.integrators",
-    "kido.layouts", "kido.manipulation", "kido.math", "kido.models", "kido.operators", "kido.optimal_control",
-    "kido.optimization", "kido.planning", "kido.recording", "kido.rendering", "kido.simulation", "kido.systems",
-    "kido.viewer",
+    "kido.environment", "kido.flexible", "kido.identification", "kido.ik", "kido.ik.analytical", "kido.ik.motion",
+    "kido.integrators", "kido.layouts", "kido.manipulation", "kido.math", "kido.models", "kido.operators",
+    "kido.optimal_control", "kido.optimization", "kido.planning", "kido.recording", "kido.rendering",
+    "kido.simulation", "kido.systems", "kido.viewer",
 )  # fmt: skip
 _EQUATIONS = re.compile(r"\.(outputs|derivatives|update|crossings|at_\w+)$")
 DIRECTIVE = re.compile(r"^\.\. (auto\w+|members):: (\S+)\n((?:   .*\n|\n(?=   ))*)", re.MULTILINE)
@@ -109,7 +109,7 @@ def test_every_public_thing_says_what_it_is(name: str) -> None:
     assert silent == []
 
 
-@pytest.mark.parametrize("page", ["batches", "contacts", "ik_solve", "soft_bodies"])
+@pytest.mark.parametrize("page", ["batches", "contacts", "flexible", "ik_solve", "soft_bodies"])
 def test_examples_of_the_reference_run(page: str) -> None:
     """Those that stand on their own, with one of our models for the reader's file."""
     text = (DOCS / "reference" / f"{page}.md").read_text()

@@ -1,0 +1,8 @@
+"""Flexible bodies: modes, the bodies that have them, and dynamics of trees of rigid and flexible bodies."""
+
+from kido.flexible.beams import Material, Section, beam_modes
+from kido.flexible.body import FlexibleBody
+from kido.flexible.modes import ModeNode, Modes
+from kido.flexible.tree import FlexibleMotion, FlexibleTree
+
+__all__ = ["FlexibleBody", "FlexibleMotion", "FlexibleTree", "Material", "ModeNode", "Modes", "Section", "beam_modes"]

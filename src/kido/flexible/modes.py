@@ -1,0 +1,242 @@
+"""Modes of a flexible body: how its points move with a few coordinates, and the integrals of mass that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kido.arrays import fixed
+from kido.attributes import FixedAttributes, dataclass
+from kido.errors import ModelError, NameLookupError
+from kido.math.transform import as_numbers
+from kido.reprs import brief
+from kido.skeleton.inertia import Inertia
+
+Array = NDArray[np.float64]
+ORTHOGONAL = 1e-7  # share of two modes' masses by which they may be coupled: rounding of eigenvectors
+
+
+@dataclass(frozen=True, eq=False)
+class ModeNode:
+    """A point of a flexible body that bodies hang on, and how it moves by n modes; body axes.
+
+    Args:
+        name: unique in the body.
+        position: undeformed [m].
+        translation: (3, n) displacement per mode.
+        rotation: (3, n) rotation vector per mode [rad]; by default the node does not turn.
+        second_order: (3, n, n) second derivatives of the displacement, symmetric; by default zero.
+
+    Raises:
+        ModelError: arrays of other shapes, or numbers that are not finite.
+    """
+
+    name: str
+    position: Any
+    translation: Any
+    rotation: Any = None
+    second_order: Any = None
+
+    def __post_init__(self) -> None:
+        what = f"node {self.name!r}"
+        translation = numbers(self.translation, f"{what}: translation", (3, None))
+        n = translation.shape[1]
+        rotation = np.zeros((3, n)) if self.rotation is None else numbers(self.rotation, f"{what}: rotation", (3, n))
+        object.__setattr__(self, "position", fixed(numbers(self.position, f"{what}: position", (3,))))
+        object.__setattr__(self, "translation", fixed(translation))
+        object.__setattr__(self, "rotation", fixed(rotation))
+        object.__setattr__(
+            self, "second_order", fixed(symmetric(self.second_order, f"{what}: second_order", (3, n, n)))
+        )
+
+    __repr__ = brief
+
+
+class Modes(FixedAttributes):
+    """n modes of a flexible body, of point masses whose displacements are linear in n modal coordinates eta.
+
+    Point j is at rho_j + Phi_j eta, and with `second_order` at rho_j + Phi_j eta + G_j(eta, eta) / 2, in the axes of
+    the body's frame, which is that of its inboard node: no mode moves that. G is what stiffens a body under load: a
+    bent beam's points come nearer to its root (foreshortening), so that pulling at them straightens it.
+
+    Terms of second order in eta are kept in the first moment and the inertia of the body, of first order in what
+    couples modes and body, and the modal mass is constant. Without G nothing is left out by that. With it the mass
+    matrix is positive definite for small deflections only; beyond, forward dynamics refuses.
+
+    Args:
+        masses: (p,) of the points [kg], not negative.
+        positions: (p, 3) undeformed [m].
+        shapes: (p, 3, n) displacements per mode.
+        stiffness: (n,) modal stiffness [N/m for shapes without unit], positive.
+        nodes: points that bodies may hang on.
+        second_order: (p, 3, n, n), symmetric in its last two indices; by default zero.
+        damping_ratio: of critical damping: one number or (n,), not negative.
+        names: of the modes, by default mode1, mode2, ...
+
+    Raises:
+        ModelError: shapes that do not fit, numbers that are not finite, modes that are not orthogonal with the
+            masses, a mode without mass or with a stiffness that is not positive, names that occur twice; says which.
+
+    Source: Wallrapp and Schwertassek (1991), Representation of geometric stiffening in multibody system simulation.
+    """
+
+    def __init__(
+        self,
+        masses: ArrayLike,
+        positions: ArrayLike,
+        shapes: ArrayLike,
+        stiffness: ArrayLike,
+        nodes: Sequence[ModeNode] = (),
+        second_order: ArrayLike | None = None,
+        damping_ratio: ArrayLike = 0.0,
+        names: Sequence[str] | None = None,
+    ):
+        rho = numbers(positions, "positions", (None, 3))
+        p = len(rho)
+        m = numbers(masses, "masses", (p,))
+        if not (m >= 0.0).all() or not m.any():
+            raise ModelError(f"masses: expected numbers that are not negative, and some mass, got {m.tolist()}")
+        phi = numbers(shapes, "shapes", (p, 3, None))
+        n = phi.shape[2]
+        bent = symmetric(second_order, "second_order", (p, 3, n, n))
+        self.names = _names(names, n)
+        self.stiffness = fixed(_positive(numbers(stiffness, "stiffness", (n,)), self.names))
+        self.mass_matrix = fixed(np.einsum("p,pam,pan->mn", m, phi, phi))
+        _check_orthogonal(self.mass_matrix, self.names)
+        self.damping = fixed(self._damping(damping_ratio))
+        self.nodes = _checked_nodes(nodes, n)
+        self.mass = float(m.sum())
+        self.first_moment = fixed(m @ rho)
+        self.moment = fixed(second_moment(m, rho[:, :, None], rho[:, :, None])[0, 0])
+        self.S1 = fixed(np.einsum("p,pam->ma", m, phi))
+        self.S2 = fixed(np.einsum("p,pamn->mna", m, bent))
+        self.J1 = fixed(2.0 * second_moment(m, rho[:, :, None], phi)[0])
+        along = bent.reshape(p, 3, n * n)
+        self.J2 = fixed(second_moment(m, phi, phi) + second_moment(m, rho[:, :, None], along)[0].reshape(n, n, 3, 3))
+        self.R1 = fixed(np.cross(rho[:, :, None], phi, axis=1).transpose(2, 0, 1).swapaxes(1, 2) @ m)
+        turning = np.cross(phi[:, :, None, :], phi[:, :, :, None], axis=1)  # (p, 3, m, n): Phi_n x Phi_m
+        turning = turning + np.cross(rho[:, :, None, None], bent, axis=1)
+        self.R2 = fixed(np.einsum("p,pamn->mna", m, turning))
+
+    @property
+    def number(self) -> int:
+        """How many modes there are."""
+        return len(self.stiffness)
+
+    @property
+    def frequencies(self) -> Array:
+        """Natural frequencies with the inboard node held (n,) [rad/s]."""
+        return fixed(np.sqrt(self.stiffness / np.diag(self.mass_matrix)))
+
+    @property
+    def inertia(self) -> Inertia:
+        """Of the undeformed body."""
+        com = self.first_moment / self.mass
+        return Inertia(self.mass, com, self.moment - self.mass * (com @ com * np.eye(3) - np.outer(com, com)))
+
+    def node(self, name: str) -> ModeNode:
+        """A node by its name.
+
+        Raises:
+            NameLookupError: there is none; lists them.
+        """
+        for node in self.nodes:
+            if node.name == name:
+                return node
+        raise NameLookupError("node", name, [node.name for node in self.nodes])
+
+    def _damping(self, ratio: ArrayLike) -> Array:
+        n = self.number
+        zeta = numbers(ratio if np.ndim(ratio) else [ratio] * n, "damping_ratio", (n,))
+        if not (zeta >= 0.0).all():
+            raise ModelError(f"damping_ratio: expected numbers that are not negative, got {zeta.tolist()}")
+        return 2.0 * zeta * np.sqrt(self.stiffness * np.diag(self.mass_matrix))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{w / (2 * np.pi):.4g}" for w in self.frequencies[:6])
+        more = ", ..." if self.number > 6 else ""
+        nodes = ", ".join(node.name for node in self.nodes)
+        return f"Modes({self.number} of {self.mass:.4g} kg at {shown}{more} Hz; nodes: {nodes or 'none'})"
+
+
+def second_moment(m: Array, a: Array, b: Array) -> Array:
+    """Sum of m ((a . b) 1 - (b a^T + a b^T) / 2) over points: (i, j, 3, 3) of a (p, 3, i) and b (p, 3, j)."""
+    ab = np.einsum("p,pci,pdj->ijcd", m, a, b)
+    return np.einsum("ijcc->ij", ab)[:, :, None, None] * np.eye(3) - 0.5 * (ab + ab.swapaxes(2, 3))
+
+
+def numbers(value: Any, what: str, shape: tuple[int | None, ...]) -> Array:
+    """A finite array of a given shape; None: any size.
+
+    Raises:
+        ModelError: anything else.
+    """
+    wanted = " x ".join("any" if n is None else str(n) for n in shape)
+    try:
+        array = as_numbers(value)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what}: expected an array ({wanted}) of numbers, got {value!r}") from None
+    fits = array.ndim == len(shape) and all(n in (None, k) for n, k in zip(shape, array.shape, strict=True))
+    if not fits:
+        raise ModelError(f"{what}: expected an array ({wanted}), got one of shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise ModelError(f"{what}: expected finite numbers")
+    return array
+
+
+def symmetric(value: Any, what: str, shape: tuple[int, ...]) -> Array:
+    """An array that is symmetric in its last two indices; zeros for None.
+
+    Raises:
+        ModelError: it is not, or as `numbers`.
+    """
+    if value is None:
+        return np.zeros(shape)
+    array = numbers(value, what, shape)
+    if np.abs(array - array.swapaxes(-1, -2)).max(initial=0.0) > 1e-9 * np.abs(array).max(initial=0.0):
+        raise ModelError(f"{what}: expected second derivatives, symmetric in the last two indices")
+    return 0.5 * (array + array.swapaxes(-1, -2))
+
+
+def _names(names: Sequence[str] | None, n: int) -> tuple[str, ...]:
+    given = tuple(f"mode{k + 1}" for k in range(n)) if names is None else tuple(names)
+    if len(given) != n or len(set(given)) != n:
+        raise ModelError(f"names: expected {n} different names, one for each mode, got {given!r}")
+    return given
+
+
+def _positive(stiffness: Array, names: Sequence[str]) -> Array:
+    for name, k in zip(names, stiffness, strict=True):
+        if not k > 0.0:
+            raise ModelError(f"mode {name!r}: expected a positive stiffness, got {k:g}; rigid motions are no modes")
+    return stiffness
+
+
+def _check_orthogonal(M: Array, names: Sequence[str]) -> None:
+    own = np.diag(M)
+    for name, mass in zip(names, own, strict=True):
+        if not mass > 0.0:
+            raise ModelError(f"mode {name!r} moves no mass: every mode needs some, or its frequency is infinite")
+    share = np.abs(M - np.diag(own)) / np.sqrt(np.outer(own, own))
+    i, j = np.unravel_index(int(share.argmax()), share.shape) if len(M) else (0, 0)
+    if len(M) and share[i, j] > ORTHOGONAL:
+        raise ModelError(
+            f"modes {names[int(i)]!r} and {names[int(j)]!r} are not orthogonal: their mass is coupled by "
+            f"{share[i, j]:.3g} of their own; solve the eigenvalue problem of the modal stiffness and mass first"
+        )
+
+
+def _checked_nodes(nodes: Sequence[ModeNode], n: int) -> tuple[ModeNode, ...]:
+    seen: set[str] = set()
+    for node in nodes:
+        if not isinstance(node, ModeNode):
+            raise ModelError(f"nodes: expected ModeNode objects, got {node!r}")
+        if node.name in seen:
+            raise ModelError(f"node {node.name!r} occurs twice")
+        if node.translation.shape[1] != n:
+            raise ModelError(f"node {node.name!r}: expected {n} modes, got {node.translation.shape[1]}")
+        seen.add(node.name)
+    return tuple(nodes)

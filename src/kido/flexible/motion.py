@@ -1,0 +1,293 @@
+"""Kinematics, inertia and bias of flexible bodies and their nodes, in world axes about each link's own origin.
+
+The body's frame is its inboard node's, where all modes vanish. A point of it is at rho + Phi eta + G(eta, eta) / 2 in
+body axes, G what bending takes from its length (foreshortening), and a node turns by exp(Theta eta). Its momentum is
+
+    [h; l] = P_rr V + P_rf etadot,    P_rr = [J, S~; -S~, m],    P_rf = [r; s],    s_m = dS / d eta_m
+
+with J(eta) quadratic, the first moment S(eta) quadratic, r(eta) linear and the modal mass P_ff constant. All else
+follows from the kinetic energy as it is, by Lagrange's equations: whatever terms the modes bring, energy is conserved.
+Source: Wallrapp and Schwertassek (1991); Jain and Rodriguez (1992); the form of the bias is our own.
+"""
+
+from __future__ import annotations
+
+from kido.jit import inlined, kernel
+from kido.joints.frames import joint_frame, rotation_of
+from kido.kernels.inertia import body_inertia
+from kido.math.lie import left_jacobian_coefficients
+from kido.math.so3 import (
+    compose,
+    cross,
+    multiply_symmetric,
+    rotate,
+    rotate_inverse,
+    rotate_symmetric,
+    rotation_vector_to_matrix,
+)
+
+# With x = n^2: (1 - cos n) / x and (n - sin n) / n^3 are sums of (-x)^k / (2 k + 2)! and (-x)^k / (2 k + 3)!; these are
+# the coefficients of their derivatives by x.
+_A = (-1 / 24, 2 / 720, -3 / 40320, 4 / 3628800, -5 / 479001600, 6 / 87178291200, -7 / 20922789888000)
+_B = (-1 / 120, 2 / 5040, -3 / 362880, 4 / 39916800, -5 / 6227020800, 6 / 1307674368000, -7 / 355687428096000)
+_SERIES = 0.25  # [rad^2] below which these are used
+
+
+@inlined
+def left_jacobian(a, b, t0, t1, t2, x, y, z):
+    """V x with V the left Jacobian of exp at the rotation vector t, whose coefficients are a and b."""
+    c0, c1, c2 = cross(t0, t1, t2, x, y, z)
+    e0, e1, e2 = cross(t0, t1, t2, c0, c1, c2)
+    return x + a * c0 + b * e0, y + a * c1 + b * e1, z + a * c2 + b * e2
+
+
+@kernel
+def coefficient_rates(n2):
+    """Derivatives of both coefficients of the left Jacobian by n2 = n^2."""
+    if n2 < _SERIES:
+        a, b = 0.0, 0.0
+        for k in range(6, -1, -1):
+            a = a * n2 + _A[k]
+            b = b * n2 + _B[k]
+        return a, b
+    a, b = left_jacobian_coefficients(n2)
+    return (0.5 * (1.0 - n2 * b) - a) / n2, (a - 3.0 * b) / (2.0 * n2)
+
+
+@kernel
+def left_jacobian_rate(t0, t1, t2, x, y, z):
+    """(dV/dt) x at the rate x of the rotation vector t."""
+    n2 = t0 * t0 + t1 * t1 + t2 * t2
+    _, b = left_jacobian_coefficients(n2)
+    da, db = coefficient_rates(n2)
+    s = 2.0 * (t0 * x + t1 * y + t2 * z)
+    c0, c1, c2 = cross(t0, t1, t2, x, y, z)
+    e0, e1, e2 = cross(t0, t1, t2, c0, c1, c2)
+    f0, f1, f2 = cross(x, y, z, c0, c1, c2)
+    da, db = da * s, db * s
+    return da * c0 + db * e0 + b * f0, da * c1 + db * e1 + b * f1, da * c2 + db * e2 + b * f2
+
+
+# Nodes -------------------------------------------------------------------------------------------------------
+
+
+@inlined
+def sum_of(columns, first, number, values, start, place=0):
+    """Sum over modes of three numbers of each row, from `place` on, times values."""
+    x, y, z = 0.0, 0.0, 0.0
+    for m in range(number):
+        s = values[start + m]
+        x += columns[first + m, place] * s
+        y += columns[first + m, place + 1] * s
+        z += columns[first + m, place + 2] * s
+    return x, y, z
+
+
+@kernel
+def node_pose(t, d, f, i):
+    """R, p, l and Pi of link i, a node of its parent."""
+    parent, j = t.parent[i], f.node_of_body[i]
+    c = f.flex_of_body[parent]
+    m0, number = f.first_mode[c], f.first_mode[c + 1] - f.first_mode[c]
+    column, pair = f.first_column[j], f.first_node_pair[j]
+    R = rotation_of(d, parent)
+    t0, t1, t2 = sum_of(f.rotation, column, number, f.eta, m0)
+    a, b = left_jacobian_coefficients(t0 * t0 + t1 * t1 + t2 * t2)
+    x, y, z = t.position_pj[i, 0], t.position_pj[i, 1], t.position_pj[i, 2]
+    for m in range(number):
+        g0, g1, g2 = sum_of(f.quadratic, pair + m * number, number, f.eta, m0)
+        f0, f1, f2 = f.translation[column + m, 0], f.translation[column + m, 1], f.translation[column + m, 2]
+        s = f.eta[m0 + m]
+        x += s * (f0 + 0.5 * g0)
+        y += s * (f1 + 0.5 * g1)
+        z += s * (f2 + 0.5 * g2)
+        x0, x1, x2 = f.rotation[column + m, 0], f.rotation[column + m, 1], f.rotation[column + m, 2]
+        w0, w1, w2 = left_jacobian(a, b, t0, t1, t2, x0, x1, x2)
+        w0, w1, w2 = rotate(R, w0, w1, w2)
+        v0, v1, v2 = rotate(R, f0 + g0, f1 + g1, f2 + g2)
+        set_row(f.Pi, column + m, w0, w1, w2, v0, v1, v2)
+    x, y, z = rotate(R, x, y, z)
+    N = joint_frame(t, i, compose(R, rotation_vector_to_matrix(t0, t1, t2)))
+    for k in range(9):
+        d.R[i, k] = N[k]
+    d.l[i, 0], d.l[i, 1], d.l[i, 2] = x, y, z
+    d.p[i, 0], d.p[i, 1], d.p[i, 2] = d.p[parent, 0] + x, d.p[parent, 1] + y, d.p[parent, 2] + z
+
+
+@inlined
+def set_row(A, i, x0, x1, x2, x3, x4, x5):
+    """Row i of A."""
+    A[i, 0], A[i, 1], A[i, 2], A[i, 3], A[i, 4], A[i, 5] = x0, x1, x2, x3, x4, x5
+
+
+@inlined
+def add_row(A, i, x0, x1, x2, x3, x4, x5):
+    """Add to row i of A."""
+    A[i, 0] += x0
+    A[i, 1] += x1
+    A[i, 2] += x2
+    A[i, 3] += x3
+    A[i, 4] += x4
+    A[i, 5] += x5
+
+
+@inlined
+def node_motion(f, c, j, values):
+    """Pi times the values of flexible body c's modes, at its node j."""
+    w0, w1, w2, v0, v1, v2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    m0, column = f.first_mode[c], f.first_column[j]
+    for m in range(f.first_mode[c + 1] - m0):
+        s = values[m0 + m]
+        w0 += f.Pi[column + m, 0] * s
+        w1 += f.Pi[column + m, 1] * s
+        w2 += f.Pi[column + m, 2] * s
+        v0 += f.Pi[column + m, 3] * s
+        v1 += f.Pi[column + m, 4] * s
+        v2 += f.Pi[column + m, 5] * s
+    return w0, w1, w2, v0, v1, v2
+
+
+@kernel
+def node_velocity(t, d, f, i):
+    """V and the velocity product a of link i, a node of its parent."""
+    parent, j = t.parent[i], f.node_of_body[i]
+    c = f.flex_of_body[parent]
+    m0, number = f.first_mode[c], f.first_mode[c + 1] - f.first_mode[c]
+    column, pair = f.first_column[j], f.first_node_pair[j]
+    R = rotation_of(d, parent)
+    t0, t1, t2 = sum_of(f.rotation, column, number, f.eta, m0)
+    x, y, z = sum_of(f.rotation, column, number, f.rate, m0)
+    e0, e1, e2 = left_jacobian_rate(t0, t1, t2, x, y, z)
+    e0, e1, e2 = rotate(R, e0, e1, e2)
+    x, y, z = 0.0, 0.0, 0.0
+    for m in range(number):
+        g0, g1, g2 = sum_of(f.quadratic, pair + m * number, number, f.rate, m0)
+        s = f.rate[m0 + m]
+        x += s * g0
+        y += s * g1
+        z += s * g2
+    x, y, z = rotate(R, x, y, z)
+    w0, w1, w2, v0, v1, v2 = node_motion(f, c, j, f.rate)
+    q0, q1, q2 = d.V[parent, 0], d.V[parent, 1], d.V[parent, 2]
+    c0, c1, c2 = cross(q0, q1, q2, d.l[i, 0], d.l[i, 1], d.l[i, 2])
+    a0, a1, a2 = cross(q0, q1, q2, w0, w1, w2)
+    a3, a4, a5 = cross(q0, q1, q2, c0 + 2.0 * v0, c1 + 2.0 * v1, c2 + 2.0 * v2)
+    set_row(d.a, i, a0 + e0, a1 + e1, a2 + e2, a3 + x, a4 + y, a5 + z)
+    set_row(
+        d.V, i, q0 + w0, q1 + w1, q2 + w2, d.V[parent, 3] + c0 + v0, d.V[parent, 4] + c1 + v1, d.V[parent, 5] + c2 + v2
+    )
+
+
+# Inertia and bias --------------------------------------------------------------------------------------------
+
+
+@kernel
+def deformed_inertia(t, d, f, i):
+    """J and mc of link i, a flexible body with what is welded to its frame; its X, its modal inertia and JD."""
+    body_inertia(t, d, i)
+    c = f.flex_of_body[i]
+    m0, pair, number = f.first_mode[c], f.first_pair[c], f.first_mode[c + 1] - f.first_mode[c]
+    R = rotation_of(d, i)
+    j0, j1, j2, j3, j4, j5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    S0, S1, S2 = 0.0, 0.0, 0.0
+    for m in range(m0, m0 + number):
+        row = pair + (m - m0) * number
+        k0, k1, k2, k3, k4, k5, r0, r1, r2, s0, s1, s2 = (
+            f.linear[m, 0], f.linear[m, 1], f.linear[m, 2], f.linear[m, 3], f.linear[m, 4], f.linear[m, 5],
+            f.linear[m, 6], f.linear[m, 7], f.linear[m, 8], f.linear[m, 9], f.linear[m, 10], f.linear[m, 11],
+        )  # fmt: skip
+        for n in range(number):
+            e = f.eta[m0 + n]
+            k0 += f.slope[row + n, 0] * e
+            k1 += f.slope[row + n, 1] * e
+            k2 += f.slope[row + n, 2] * e
+            k3 += f.slope[row + n, 3] * e
+            k4 += f.slope[row + n, 4] * e
+            k5 += f.slope[row + n, 5] * e
+            r0 += f.slope[row + n, 6] * e
+            r1 += f.slope[row + n, 7] * e
+            r2 += f.slope[row + n, 8] * e
+            s0 += f.slope[row + n, 9] * e
+            s1 += f.slope[row + n, 10] * e
+            s2 += f.slope[row + n, 11] * e
+            f.ff[row + n] = f.mass[row + n]
+        e = 0.5 * f.eta[m]  # a quadratic function is its linear term plus half of what the derivative gains
+        S0 += e * (f.linear[m, 9] + s0)
+        S1 += e * (f.linear[m, 10] + s1)
+        S2 += e * (f.linear[m, 11] + s2)
+        j0 += e * (f.linear[m, 0] + k0)
+        j1 += e * (f.linear[m, 1] + k1)
+        j2 += e * (f.linear[m, 2] + k2)
+        j3 += e * (f.linear[m, 3] + k3)
+        j4 += e * (f.linear[m, 4] + k4)
+        j5 += e * (f.linear[m, 5] + k5)
+        set_row(f.JD, m, k0, k1, k2, k3, k4, k5)
+        r0, r1, r2 = rotate(R, r0, r1, r2)
+        s0, s1, s2 = rotate(R, s0, s1, s2)
+        set_row(f.X, m, r0, r1, r2, s0, s1, s2)
+    J = rotate_symmetric(R, (j0, j1, j2, j3, j4, j5))
+    add_row(d.J, i, J[0], J[1], J[2], J[3], J[4], J[5])
+    S0, S1, S2 = rotate(R, S0, S1, S2)
+    d.mc[i, 0] += S0
+    d.mc[i, 1] += S1
+    d.mc[i, 2] += S2
+
+
+@inlined
+def modal_momentum(f, c, values):
+    """Sum over modes of X times values: [angular; linear] momentum about the body's origin at these rates."""
+    h0, h1, h2, h3, h4, h5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for m in range(f.first_mode[c], f.first_mode[c + 1]):
+        s = values[m]
+        h0 += f.X[m, 0] * s
+        h1 += f.X[m, 1] * s
+        h2 += f.X[m, 2] * s
+        h3 += f.X[m, 3] * s
+        h4 += f.X[m, 4] * s
+        h5 += f.X[m, 5] * s
+    return h0, h1, h2, h3, h4, h5
+
+
+@kernel
+def modal_bias(t, d, f, i):
+    """Wrench that the rates of flexible link i's modes add to its gyroscopic one; writes zf.
+
+    Stiffness and damping are in zf. X must be the body's own, nothing that nodes carry in it.
+    """
+    c = f.flex_of_body[i]
+    m0, pair, number = f.first_mode[c], f.first_pair[c], f.first_mode[c + 1] - f.first_mode[c]
+    R = rotation_of(d, i)
+    q0, q1, q2 = d.V[i, 0], d.V[i, 1], d.V[i, 2]
+    w0, w1, w2 = rotate_inverse(R, q0, q1, q2)
+    s = 1.0 - t.gravity_factor[i]
+    g0, g1, g2 = s * t.gravity[0], s * t.gravity[1], s * t.gravity[2]
+    n0, n1, n2, l0, l1, l2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for m in range(m0, m0 + number):
+        row = pair + (m - m0) * number
+        e = f.rate[m]
+        k0, k1, k2 = multiply_symmetric(
+            (f.JD[m, 0], f.JD[m, 1], f.JD[m, 2], f.JD[m, 3], f.JD[m, 4], f.JD[m, 5]), w0, w1, w2
+        )
+        x, y, z = sum_of(f.slope, row, number, f.rate, m0, 6)
+        a, b, h = sum_of(f.slope, row, number, f.rate, m0, 9)
+        u, v, r = 0.0, 0.0, 0.0  # what this mode's coordinate does to the other rates' angular momentum
+        for n in range(number):
+            p = f.rate[m0 + n]
+            u += f.slope[pair + n * number + m - m0, 6] * p
+            v += f.slope[pair + n * number + m - m0, 7] * p
+            r += f.slope[pair + n * number + m - m0, 8] * p
+        n0 += e * (k0 + x)
+        n1 += e * (k1 + y)
+        n2 += e * (k2 + z)
+        l0 += e * a
+        l1 += e * b
+        l2 += e * h
+        force = w0 * (x - u - 0.5 * k0) + w1 * (y - v - 0.5 * k1) + w2 * (z - r - 0.5 * k2)
+        force += f.X[m, 3] * g0 + f.X[m, 4] * g1 + f.X[m, 5] * g2
+        f.zf[m] = force + f.stiffness[m] * f.eta[m] + f.damping[m] * e
+    n0, n1, n2 = rotate(R, n0, n1, n2)
+    l0, l1, l2 = rotate(R, l0, l1, l2)
+    h0, h1, h2, h3, h4, h5 = modal_momentum(f, c, f.rate)
+    x, y, z = cross(q0, q1, q2, h0, h1, h2)
+    a, b, e = cross(q0, q1, q2, h3, h4, h5)
+    return n0 + x, n1 + y, n2 + z, l0 + 2.0 * a, l1 + 2.0 * b, l2 + 2.0 * e

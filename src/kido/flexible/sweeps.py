@@ -1,0 +1,398 @@
+"""Recursions over trees with flexible bodies: those of rigid trees, with modes eliminated before the hinge.
+
+With phi the shift from a link to its parent and Pi the motion of a node per rate of a mode, tips to base:
+
+    P_ff = M_ff + sum Pi^T P+ Pi       P_rf = M_rf + sum phi P+ Pi       P_rr = M_rr + sum phi P+ phi*
+    z_f = b_f + K eta + D etadot + sum Pi^T z+          z_r = b_r + sum phi z+
+    P = P_rr - P_rf P_ff^-1 P_fr       z = z_r - P_rf P_ff^-1 (z_f - force)       then the hinge as of a rigid body
+
+and outward etadd = P_ff^-1 (force - z_f - P_fr alpha). Modes are eliminated one after another, as coordinates of joints
+are; what joints do is `kido.kernels`. Source: Jain and Rodriguez (1992), Recursive flexible multibody system dynamics
+using spatial operators; the sequential form is our own.
+"""
+
+from __future__ import annotations
+
+from kido.flexible.motion import (
+    add_row,
+    deformed_inertia,
+    modal_bias,
+    modal_momentum,
+    node_motion,
+    node_pose,
+    node_velocity,
+)
+from kido.jit import all_positive, clear, inlined, kernel
+from kido.joints.motion import hinge_column
+from kido.kernels.articulated import add_to_parent, at_parent
+from kido.kernels.energy import potential_energy as rigid_potential_energy
+from kido.kernels.forward_dynamics import eliminate_joint, joint_bias, joint_motion, start_bias
+from kido.kernels.inertia import (
+    add_shifted,
+    apply_inertia,
+    body_inertia,
+    deflate,
+    read_inertia,
+    rigid_momentum,
+    spatial_momentum,
+    start_inertia,
+)
+from kido.kernels.inverse_dynamics import body_acceleration, body_force, column_dot, gather_force
+from kido.kernels.kinematics import body_pose, body_velocity, has_hinge
+from kido.kernels.mass_matrix import add_composite, start_composite
+from kido.math.so3 import cross
+
+# Kinematics --------------------------------------------------------------------------------------------------
+
+
+@kernel
+def positions(t, d, f):
+    """R, p, l, H, Pi and the inertias J, mc, X of all links."""
+    for i in range(t.parent.shape[0]):
+        if f.node_of_body[i] >= 0:
+            node_pose(t, d, f, i)
+        else:
+            body_pose(t, d, i)
+            if has_hinge(t, i):
+                hinge_column(t, d, i, t.first_dof[i])
+        if f.flex_of_body[i] >= 0:
+            deformed_inertia(t, d, f, i)
+        else:
+            body_inertia(t, d, i)
+
+
+@kernel
+def velocities(t, d, f):
+    """V and a of all links."""
+    for i in range(t.parent.shape[0]):
+        if f.node_of_body[i] >= 0:
+            node_velocity(t, d, f, i)
+        else:
+            body_velocity(t, d, i)
+
+
+@kernel
+def accelerations(t, d, f):
+    """A of all links, plus minus gravity."""
+    for i in range(t.parent.shape[0]):
+        body_acceleration(t, d, i)
+        if f.node_of_body[i] >= 0:
+            add_node_motion(t, d, f, i, f.acceleration)
+
+
+@inlined
+def add_node_motion(t, d, f, i, values):
+    """A of link i, a node, += Pi values."""
+    c = f.flex_of_body[t.parent[i]]
+    w0, w1, w2, v0, v1, v2 = node_motion(f, c, f.node_of_body[i], values)
+    add_row(d.A, i, w0, w1, w2, v0, v1, v2)
+
+
+@kernel
+def jacobian(t, d, f, i, x, y, z, J):
+    """Jacobian (6, coordinates), [angular; linear] in world axes, of the point of link i that is at (x, y, z)."""
+    clear(J)
+    n = t.body_of_dof.shape[0]
+    while i >= 0:
+        r0, r1, r2 = x - d.p[i, 0], y - d.p[i, 1], z - d.p[i, 2]
+        for k in range(t.first_dof[i], t.first_dof[i + 1]):
+            write_column(d.H, k, r0, r1, r2, J, k)
+        if f.node_of_body[i] >= 0:
+            c, column = f.flex_of_body[t.parent[i]], f.first_column[f.node_of_body[i]]
+            for m in range(f.first_mode[c + 1] - f.first_mode[c]):
+                write_column(f.Pi, column + m, r0, r1, r2, J, n + f.first_mode[c] + m)
+        i = t.parent[i]
+
+
+@kernel
+def write_column(H, k, x, y, z, J, column):
+    """Column of J for the motion in row k of H, at the point (x, y, z) from its origin."""
+    a, b, c = cross(H[k, 0], H[k, 1], H[k, 2], x, y, z)
+    J[0, column], J[1, column], J[2, column] = H[k, 0], H[k, 1], H[k, 2]
+    J[3, column], J[4, column], J[5, column] = H[k, 3] + a, H[k, 4] + b, H[k, 5] + c
+
+
+# Inverse dynamics --------------------------------------------------------------------------------------------
+
+
+@kernel
+def inverse_dynamics(t, d, f):
+    """tau and f.force at udot and f.acceleration; needs `positions`, `velocities`."""
+    accelerations(t, d, f)
+    for i in range(t.parent.shape[0]):
+        body_force(t, d, i)
+        c = f.flex_of_body[i]
+        if c >= 0:
+            x0, x1, x2, x3, x4, x5 = modal_bias(t, d, f, i)
+            add_row(d.f, i, x0, x1, x2, x3, x4, x5)
+            x0, x1, x2, x3, x4, x5 = modal_momentum(f, c, f.acceleration)
+            add_row(d.f, i, x0, x1, x2, x3, x4, x5)
+            m0, pair, number = f.first_mode[c], f.first_pair[c], f.first_mode[c + 1] - f.first_mode[c]
+            for m in range(m0, m0 + number):
+                s = f.zf[m] + column_dot_of(f.X, m, d.A, i)
+                for n in range(number):
+                    s += f.mass[pair + (m - m0) * number + n] * f.acceleration[m0 + n]
+                f.force[m] = s
+    for i in range(t.parent.shape[0] - 1, -1, -1):
+        for k in range(t.first_dof[i], t.first_dof[i + 1]):
+            d.tau[k] = column_dot_of(d.H, k, d.f, i) + t.armature[k] * d.udot[k]
+        if f.node_of_body[i] >= 0:
+            c, column = f.flex_of_body[t.parent[i]], f.first_column[f.node_of_body[i]]
+            for m in range(f.first_mode[c + 1] - f.first_mode[c]):
+                f.force[f.first_mode[c] + m] += column_dot_of(f.Pi, column + m, d.f, i)
+        gather_force(t, d, i)
+
+
+@inlined
+def column_dot_of(H, k, A, i):
+    """H_k . A_i of rows of two arrays."""
+    return (H[k, 0] * A[i, 0] + H[k, 1] * A[i, 1] + H[k, 2] * A[i, 2]) + (
+        H[k, 3] * A[i, 3] + H[k, 4] * A[i, 4] + H[k, 5] * A[i, 5]
+    )
+
+
+# Mass matrix -------------------------------------------------------------------------------------------------
+
+
+@kernel
+def spread(t, d, f, i, end, column, z0, z1, z2, z3, z4, z5, M):
+    """Entries of M in a row and column from the momentum z at link i, for its coordinates below `end` and all above."""
+    size = t.body_of_dof.shape[0]
+    while True:
+        for k in range(t.first_dof[i], end):
+            M[k, column] = M[column, k] = column_dot(d, k, z0, z1, z2, z3, z4, z5)
+        parent, j = t.parent[i], f.node_of_body[i]
+        if parent < 0:
+            break
+        if j >= 0:
+            c = f.flex_of_body[parent]
+            for m in range(f.first_mode[c + 1] - f.first_mode[c]):
+                row = f.first_column[j] + m
+                s = f.Pi[row, 0] * z0 + f.Pi[row, 1] * z1 + f.Pi[row, 2] * z2
+                s += f.Pi[row, 3] * z3 + f.Pi[row, 4] * z4 + f.Pi[row, 5] * z5
+                n = size + f.first_mode[c] + m
+                M[n, column] = M[column, n] = s
+        z0, z1, z2, z3, z4, z5 = at_parent(d, i, z0, z1, z2, z3, z4, z5)
+        end = t.first_dof[parent + 1]
+        i = parent
+
+
+@kernel
+def mass_matrix(t, d, f, M):
+    """M (coordinates x coordinates), symmetric, rotor inertias included, by composites; needs `positions`.
+
+    X and the modal inertia become those of composites.
+    """
+    clear(M)
+    size = t.body_of_dof.shape[0]
+    for i in range(t.parent.shape[0]):
+        start_composite(t, d, i)
+    for i in range(t.parent.shape[0] - 1, -1, -1):
+        P = d.P
+        J, mc = (P[i, 0], P[i, 1], P[i, 2], P[i, 3], P[i, 4], P[i, 5]), (P[i, 6], P[i, 7], P[i, 8])
+        parent, j, c = t.parent[i], f.node_of_body[i], f.flex_of_body[i]
+        if j >= 0:
+            flex, column = f.flex_of_body[parent], f.first_column[j]
+            for m in range(f.first_mode[flex + 1] - f.first_mode[flex]):
+                h, k = f.Pi, column + m
+                z0, z1, z2, z3, z4, z5 = rigid_momentum(
+                    J, mc, P[i, 9], h[k, 0], h[k, 1], h[k, 2], h[k, 3], h[k, 4], h[k, 5]
+                )
+                carry(t, d, f, i, m, z0, z1, z2, z3, z4, z5)
+        if c >= 0:
+            number = f.first_mode[c + 1] - f.first_mode[c]
+            for m in range(number):
+                row = f.first_mode[c] + m
+                for n in range(m + 1):
+                    k = size + f.first_mode[c] + n
+                    M[size + row, k] = M[k, size + row] = f.ff[f.first_pair[c] + m * number + n]
+                x = f.X
+                spread(
+                    t, d, f, i, t.first_dof[i + 1], size + row,
+                    x[row, 0], x[row, 1], x[row, 2], x[row, 3], x[row, 4], x[row, 5], M,
+                )  # fmt: skip
+        for k in range(t.first_dof[i], t.first_dof[i + 1]):
+            z0, z1, z2, z3, z4, z5 = rigid_momentum(
+                J, mc, P[i, 9], d.H[k, 0], d.H[k, 1], d.H[k, 2], d.H[k, 3], d.H[k, 4], d.H[k, 5]
+            )
+            spread(t, d, f, i, k + 1, k, z0, z1, z2, z3, z4, z5, M)
+            M[k, k] += t.armature[k]
+        if parent >= 0:
+            add_composite(d, i, parent)
+
+
+@inlined
+def carry(t, d, f, i, m, z0, z1, z2, z3, z4, z5):
+    """Add what node i carries, P+ Pi of mode m = z, to its body's X and modal inertia, on and below the diagonal."""
+    c, column = f.flex_of_body[t.parent[i]], f.first_column[f.node_of_body[i]]
+    row = f.first_pair[c] + m * (f.first_mode[c + 1] - f.first_mode[c])
+    for n in range(m + 1):
+        s = f.Pi[column + n, 0] * z0 + f.Pi[column + n, 1] * z1 + f.Pi[column + n, 2] * z2
+        s += f.Pi[column + n, 3] * z3 + f.Pi[column + n, 4] * z4 + f.Pi[column + n, 5] * z5
+        f.ff[row + n] += s
+    z0, z1, z2, z3, z4, z5 = at_parent(d, i, z0, z1, z2, z3, z4, z5)
+    add_row(f.X, f.first_mode[c] + m, z0, z1, z2, z3, z4, z5)
+
+
+# Forward dynamics --------------------------------------------------------------------------------------------
+
+
+@kernel
+def node_to_body(t, d, f, i):
+    """Hand P and z of link i, a node, to its body and the body's modes."""
+    parent = t.parent[i]
+    c, column = f.flex_of_body[parent], f.first_column[f.node_of_body[i]]
+    P = read_inertia(d, i)
+    z0, z1, z2, z3, z4, z5 = apply_inertia(P, d.a[i, 0], d.a[i, 1], d.a[i, 2], d.a[i, 3], d.a[i, 4], d.a[i, 5])
+    add_row(d.z, i, z0, z1, z2, z3, z4, z5)
+    for m in range(f.first_mode[c + 1] - f.first_mode[c]):
+        h = f.Pi
+        f.zf[f.first_mode[c] + m] += column_dot_of(h, column + m, d.z, i)
+        z0, z1, z2, z3, z4, z5 = apply_inertia(
+            P,
+            h[column + m, 0],
+            h[column + m, 1],
+            h[column + m, 2],
+            h[column + m, 3],
+            h[column + m, 4],
+            h[column + m, 5],
+        )
+        carry(t, d, f, i, m, z0, z1, z2, z3, z4, z5)
+    add_shifted(d, parent, P, d.l[i, 0], d.l[i, 1], d.l[i, 2])
+    add_to_parent(d, d.z, i, parent, d.z[i, 0], d.z[i, 1], d.z[i, 2], d.z[i, 3], d.z[i, 4], d.z[i, 5])
+
+
+@kernel
+def eliminate_modes(t, d, f, i, h, status):
+    """Take the modes of link i out of its P and z, last to first; returns the status as `eliminate_joint` does.
+
+    h: time step; dampers and springs add h (D + h K / 4) to the modal inertia, as those of joints do.
+    """
+    c = f.flex_of_body[i]
+    m0, pair, number = f.first_mode[c], f.first_pair[c], f.first_mode[c + 1] - f.first_mode[c]
+    P = read_inertia(d, i)
+    for m in range(number - 1, -1, -1):
+        k, row = m0 + m, pair + m * number
+        D = f.ff[row + m] + h * (f.damping[k] + 0.25 * h * f.stiffness[k])
+        if not all_positive(D):
+            status = float(t.body_of_dof.shape[0] + k)
+            D = 1.0
+        inverse = 1.0 / D
+        f.Dinv[k] = inverse
+        e = (f.force[k] - f.zf[k]) * inverse
+        f.e[k] = e
+        u0, u1, u2, u3, u4, u5 = f.X[k, 0], f.X[k, 1], f.X[k, 2], f.X[k, 3], f.X[k, 4], f.X[k, 5]
+        add_row(d.z, i, u0 * e, u1 * e, u2 * e, u3 * e, u4 * e, u5 * e)
+        P = deflate(P, u0, u1, u2, u3, u4, u5, inverse)
+        for n in range(m):
+            s = f.ff[row + n]
+            f.zf[m0 + n] += s * e
+            s *= inverse
+            add_row(f.X, m0 + n, -s * u0, -s * u1, -s * u2, -s * u3, -s * u4, -s * u5)
+            for r in range(n + 1):
+                f.ff[pair + n * number + r] -= s * f.ff[row + r]
+    for k in range(21):
+        d.P[i, k] = P[k]
+    return status
+
+
+@kernel
+def modes_give_way(t, d, f, i):
+    """Accelerations of link i's modes from its A, first to last."""
+    c = f.flex_of_body[i]
+    m0, pair, number = f.first_mode[c], f.first_pair[c], f.first_mode[c + 1] - f.first_mode[c]
+    for m in range(number):
+        k = m0 + m
+        s = column_dot_of(f.X, k, d.A, i)
+        for n in range(m):
+            s += f.ff[pair + m * number + n] * f.acceleration[m0 + n]
+        f.acceleration[k] = f.e[k] - s * f.Dinv[k]
+
+
+@kernel
+def forward_dynamics(t, d, f, h):
+    """udot and f.acceleration from tau and f.force.
+
+    Needs `positions` and `velocities`, and uses up the X and the modal inertia of the former.
+
+    Returns:
+        The index of a coordinate that sees no inertia, or -1, as a float.
+    """
+    status = -1.0
+    n = t.parent.shape[0]
+    for i in range(n):
+        start_inertia(t, d, i)
+        start_bias(t, d, i)
+        if f.flex_of_body[i] >= 0:
+            x0, x1, x2, x3, x4, x5 = modal_bias(t, d, f, i)
+            add_row(d.z, i, x0, x1, x2, x3, x4, x5)
+    for i in range(n - 1, -1, -1):
+        if f.node_of_body[i] >= 0:
+            node_to_body(t, d, f, i)
+            continue
+        if f.flex_of_body[i] >= 0:
+            status = eliminate_modes(t, d, f, i, h, status)
+        status = eliminate_joint(t, d, 0, i, h, 0.25 * h, 1, status)
+        joint_bias(t, d, 0, i, 1.0, d.tau)
+    for i in range(n):
+        joint_motion(t, d, i, 1.0, d.A, d.udot)
+        if f.node_of_body[i] >= 0:
+            add_node_motion(t, d, f, i, f.acceleration)
+        if f.flex_of_body[i] >= 0:
+            modes_give_way(t, d, f, i)
+    return status
+
+
+# Energy and momentum -----------------------------------------------------------------------------------------
+
+
+@kernel
+def kinetic_energy(t, d, f):
+    """[J]; needs `positions` and `velocities`."""
+    total = 0.0
+    for i in range(t.parent.shape[0]):
+        w0, w1, w2, v0, v1, v2 = d.V[i, 0], d.V[i, 1], d.V[i, 2], d.V[i, 3], d.V[i, 4], d.V[i, 5]
+        h0, h1, h2, h3, h4, h5 = spatial_momentum(t, d, i, w0, w1, w2, v0, v1, v2)
+        total += 0.5 * (w0 * h0 + w1 * h1 + w2 * h2 + v0 * h3 + v1 * h4 + v2 * h5)
+        c = f.flex_of_body[i]
+        if c >= 0:
+            h0, h1, h2, h3, h4, h5 = modal_momentum(f, c, f.rate)
+            total += w0 * h0 + w1 * h1 + w2 * h2 + v0 * h3 + v1 * h4 + v2 * h5
+            m0, pair, number = f.first_mode[c], f.first_pair[c], f.first_mode[c + 1] - f.first_mode[c]
+            for m in range(number):
+                for n in range(number):
+                    total += 0.5 * f.mass[pair + m * number + n] * f.rate[m0 + m] * f.rate[m0 + n]
+    for k in range(d.u.shape[0]):
+        total += 0.5 * t.armature[k] * d.u[k] * d.u[k]
+    return total
+
+
+@kernel
+def potential_energy(t, d, f):
+    """Of weight, springs of joints and modal stiffness [J]; needs `positions`."""
+    total = rigid_potential_energy(t, d, 0, t.parent.shape[0])
+    for m in range(f.eta.shape[0]):
+        total += 0.5 * f.stiffness[m] * f.eta[m] * f.eta[m]
+    return total
+
+
+@kernel
+def momentum(t, d, f, out):
+    """[angular about the world's origin; linear] momentum; needs `positions` and `velocities`."""
+    for k in range(6):
+        out[k] = 0.0
+    for i in range(t.parent.shape[0]):
+        h0, h1, h2, h3, h4, h5 = spatial_momentum(
+            t, d, i, d.V[i, 0], d.V[i, 1], d.V[i, 2], d.V[i, 3], d.V[i, 4], d.V[i, 5]
+        )
+        c = f.flex_of_body[i]
+        if c >= 0:
+            x0, x1, x2, x3, x4, x5 = modal_momentum(f, c, f.rate)
+            h0, h1, h2, h3, h4, h5 = h0 + x0, h1 + x1, h2 + x2, h3 + x3, h4 + x4, h5 + x5
+        x, y, z = cross(d.p[i, 0], d.p[i, 1], d.p[i, 2], h3, h4, h5)
+        out[0] += h0 + x
+        out[1] += h1 + y
+        out[2] += h2 + z
+        out[3] += h3
+        out[4] += h4
+        out[5] += h5
