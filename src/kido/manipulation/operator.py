@@ -71,7 +71,9 @@ class Operator(FixedAttributes):
         self._robot = self.model.world.skeleton(control.skeleton.name)
         self._speed = as_positive(speed, "operator: speed")
         self._acceleration = as_positive(acceleration, "operator: acceleration")
-        self._kept = {} if clearance is None else {"margin": as_positive(clearance, "operator: clearance", "m")}
+        self._kept: dict[str, Any] = {}
+        if clearance is not None:
+            self._kept["margin"] = as_positive(clearance, "operator: clearance", "m")
 
     # Motions ---------------------------------------------------------------------------------------------------
 

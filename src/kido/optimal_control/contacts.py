@@ -142,7 +142,9 @@ class Contacts:
             found.append(Held(nodes, active, p))
         return after, found
 
-    def hold_derivatives(self, q: Array, u: Array, tau: Array, udot: Array, held: list[Held], by: Array) -> list[Held]:
+    def hold_derivatives(
+        self, q: Array, u: Array, tau: Array, udot: Array, held: list[Held], by: Array
+    ) -> list[Held]:
         """Put derivatives of accelerations into `by` (nodes, 3, dofs, dofs), by q, u and T at held nodes.
 
         Returns:
@@ -161,7 +163,9 @@ class Contacts:
             found.append(Held(nodes, active, f, tuple(solved[:, n:, k * n : (k + 1) * n] for k in range(3))))
         return found
 
-    def touch_derivatives(self, q: Array, u: Array, after: Array, touched: list[Held], by: Array) -> list[Held]:
+    def touch_derivatives(
+        self, q: Array, u: Array, after: Array, touched: list[Held], by: Array
+    ) -> list[Held]:
         """Put derivatives of velocities after touch-downs into `by` (nodes, dofs, 2 dofs), by q and u.
 
         Returns:
