@@ -34,7 +34,7 @@ def robots_contacts(world) -> set[tuple[str, str]]:
 @pytest.fixture(scope="module")
 def changed():
     """All of the change, and what was seen meanwhile."""
-    operator, log = garage.prepared(), {}
+    operator, log = garage.prepared(*garage.known_and_real()), {}
     world, control, grasps = operator.real.world, operator.control, operator.real.grasps
     robot = world.skeleton("two_arms")
     seen = SimpleNamespace(log=log, operator=operator, touched=set(), share=0.0, errors={}, open=0.0, kept=[], let=[])
@@ -121,6 +121,20 @@ class TestTheWheel:
         for change in changed.kept:
             np.testing.assert_allclose(change, 0.0, atol=1e-12)
         assert max(changed.let) == 0.0
+
+
+def test_a_reset_begins_anew():
+    """Also with hands that hold: after it, the robot goes the way that it went at first, to the bit."""
+    demo = tire.make()
+    robot = demo.model.skeleton("two_arms")
+    demo.run(1.0)
+    first = np.array(robot.positions)
+    demo.run(4.5)
+    assert any("right_hand" in c.name for c in demo.model.constraints)
+    demo.model.reset()
+    demo.run(1.0)
+    assert [c.name for c in demo.model.constraints] == ["grasp: hub"]
+    np.testing.assert_array_equal(robot.positions, first)
 
 
 @pytest.mark.slow

@@ -79,8 +79,8 @@ def weigh(model, name, mass):
     model.body(name).inertia = kido.Inertia.from_shape(kido.Cylinder(RADIUS, WIDTH), mass)
 
 
-def prepared():
-    """The operator of the robot; its `model` is what the robot believes, `real` what is."""
+def known_and_real():
+    """What the robot believes, and what is."""
     world = garage()
     disabled = sample_disabled_pairs(world.skeleton("two_arms"), 200)
     model = RobotModel(world, {"two_arms": RobotDescription("two_arms", disabled=disabled)})
@@ -89,6 +89,11 @@ def prepared():
     real = model.fork()
     for name, mass in MASSES.items():
         weigh(real, name, mass)
+    return model, real
+
+
+def prepared(model, real):
+    """The operator of the robot, at the start, with one wheel on the hub."""
     robot = real.world.skeleton("two_arms")
     control = real.world.add_controller(ModelControl(robot, model, arms=("left_arm", "right_arm"), grip=GRIP))
     operator = Operator(control, real, clearance=0.015)

@@ -9,8 +9,9 @@ How heavy it is the robot finds by the force of its lift, and holds it better fr
 import numpy as np
 
 import kido
+from kido.demos import garage
 from kido.demos.demo import Demo
-from kido.demos.garage import FACING, GUESS, HOME, HUB, MASSES, MIRROR, NOISE, RACKS, RADIUS, SIDEWAYS, prepared, weigh
+from kido.demos.garage import FACING, GUESS, HUB, MASSES, NOISE, RACKS, known_and_real, prepared, weigh
 from kido.manipulation import handle_path, straight_path
 from kido.models.mechanisms import at
 
@@ -34,14 +35,14 @@ def change(operator, log):
             yield operator.along({right: path @ np.linalg.inv(path[0]) @ right.forward_kinematics()}, speed=0.95)
             operator.release(name)
             yield operator.advance([right], -0.06)
-        yield operator.move(right, MIRROR * HOME)
+        yield operator.move(right, garage.MIRROR * garage.HOME)
 
     def take(name):
         body = model.body(name)
         for _ in range(8):
             seen = real.body(name).world_transform @ kido.math.exp_pose(noise.normal(0.0, NOISE, 6))
             model.see(name, seen, NOISE**2 * np.eye(6))
-        beside = {side: at(0, side * (RADIUS + 0.175), 0) @ SIDEWAYS[side] for side in (1, -1)}
+        beside = {side: at(0, side * (garage.RADIUS + 0.175), 0) @ garage.SIDEWAYS[side] for side in (1, -1)}
         yield operator.reach({left: body.world_transform @ beside[1], right: body.world_transform @ beside[-1]})
         yield operator.advance([left, right], 0.1)
         for arm in (left, right):
@@ -101,13 +102,27 @@ def change(operator, log):
 
 
 def make():
-    operator, log, due = prepared(), {}, 0.0
-    world, task = operator.real.world, change(operator, log)
+    known, real = known_and_real()
+    world, log, task, due, last = real.world, {}, None, 0.0, 0.0
     demo = Demo(world, duration=70.0, camera=((-0.8, -3.2, 2.1), (1.05, 0.0, 0.65)))
+
+    def begin():
+        nonlocal task, due
+        for grasp in real.grasps.held:
+            real.grasps.detach(grasp)
+        for control in world.controllers:
+            world.remove_controller(control)
+        log.clear()
+        task, due = change(prepared(known.fork(), real), log), 0.0
+
+    begin()
 
     @demo.every_frame
     def act(time):
-        nonlocal due
+        nonlocal due, last
+        if time < last:  # the world was reset
+            begin()
+        last = time
         while time >= due:
             due = time + next(task, np.inf)
 
@@ -121,6 +136,6 @@ def make():
     @demo.number("largest share of a torque limit")
     def share():
         robot = world.skeleton("two_arms")
-        return float(np.abs(operator.control.forces / robot.force_upper_limits).max())
+        return float(np.abs(world.controllers[0].forces / robot.force_upper_limits).max())
 
     return demo
