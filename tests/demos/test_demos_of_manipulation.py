@@ -140,7 +140,7 @@ def test_a_reset_begins_anew():
 @pytest.mark.slow
 def test_the_door_opens_by_the_force_that_it_takes():
     """F = I a / r at the handle: along its way, by the loop that holds it, of the motion of the same step."""
-    operator = door.prepared()
+    operator = door.prepared(*door.known_and_real())
     world, forces, touched, share = operator.real.world, [], set(), 0.0
     leaf, robot = world.skeleton("door"), world.skeleton("two_arms")
     inertia = door.MASS * (door.WIDTH**2 / 3 + 0.04**2 / 12)  # about the hinge's axis

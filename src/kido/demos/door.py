@@ -7,7 +7,7 @@ import numpy as np
 
 import kido
 from kido.demos.demo import Demo
-from kido.demos.garage import HOME, MIRROR
+from kido.demos.garage import HOME, MIRROR, release_all
 from kido.manipulation import (
     ModelControl,
     Operator,
@@ -25,8 +25,8 @@ HINGE = at(PLACE, -0.45, 0.02) @ np.array([[0.0, -1, 0, 0], [1, 0, 0, 0], [0, 0,
 FACING = np.diag([1.0, -1.0, -1.0, 1.0])  # of a hand before a handle
 
 
-def prepared():
-    """The operator of the robot, before a closed door in a wall."""
+def known_and_real():
+    """What the robot knows, and what is: a closed door in a wall."""
     world = kido.World("door", time_step=2e-3)
     walls = kido.Skeleton("walls").add_body("walls", kido.WeldJoint("walls"))
     walls.add_shape(kido.Box((6, 6, 0.1)), at(0.5, 0, -0.05), color=(0.62, 0.62, 0.6))
@@ -39,7 +39,11 @@ def prepared():
     robot.positions = [-0.9, 0.5, -0.3, -0.1, *HOME, *(MIRROR * HOME)]
     disabled = sample_disabled_pairs(robot, 200)
     model = RobotModel(world, {"two_arms": RobotDescription("two_arms", disabled=disabled)})
-    real = model.fork()
+    return model, model.fork()
+
+
+def prepared(model, real):
+    """The operator of the robot."""
     control = real.world.add_controller(ModelControl(real.world.skeleton("two_arms"), model))
     return Operator(control, real, clearance=0.015)
 
@@ -65,16 +69,14 @@ def open_door(operator):
 
 
 def make():
-    operator, due = prepared(), 0.0
-    world, task = operator.real.world, open_door(operator)
-    leaf = world.skeleton("door")
-    demo = Demo(world, duration=14.0, camera=((-1.6, -2.2, 2.0), (0.9, 0.0, 0.8)))
+    known, real = known_and_real()
+    leaf = real.world.skeleton("door")
+    demo = Demo(real.world, duration=9.0, camera=((-1.6, -2.2, 2.0), (0.9, 0.0, 0.8)))
 
-    @demo.every_frame
-    def act(time):
-        nonlocal due
-        while time >= due:
-            due = time + next(task, np.inf)
+    @demo.task
+    def work():
+        release_all(real)
+        yield from open_door(prepared(known.fork(), real))
 
     demo.number("door [deg]")(lambda: float(np.degrees(leaf.positions[0])))
     demo.number("I a / r [N]")(lambda: MASS * WIDTH**2 / 3 * float(leaf.accelerations[0]) / (0.9 * WIDTH))

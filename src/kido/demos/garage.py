@@ -92,6 +92,14 @@ def known_and_real():
     return model, real
 
 
+def release_all(real):
+    """As it was before robots worked."""
+    for grasp in real.grasps.held:
+        real.grasps.detach(grasp)
+    for control in real.world.controllers:
+        real.world.remove_controller(control)
+
+
 def prepared(model, real):
     """The operator of the robot, at the start, with one wheel on the hub."""
     robot = real.world.skeleton("two_arms")

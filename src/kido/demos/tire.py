@@ -11,7 +11,7 @@ import numpy as np
 import kido
 from kido.demos import garage
 from kido.demos.demo import Demo
-from kido.demos.garage import FACING, GUESS, HUB, MASSES, NOISE, RACKS, known_and_real, prepared, weigh
+from kido.demos.garage import FACING, GUESS, HUB, MASSES, NOISE, RACKS, known_and_real, prepared, release_all, weigh
 from kido.manipulation import handle_path, straight_path
 from kido.models.mechanisms import at
 
@@ -103,28 +103,14 @@ def change(operator, log):
 
 def make():
     known, real = known_and_real()
-    world, log, task, due, last = real.world, {}, None, 0.0, 0.0
-    demo = Demo(world, duration=70.0, camera=((-0.8, -3.2, 2.1), (1.05, 0.0, 0.65)))
+    world, log = real.world, {}
+    demo = Demo(world, duration=60.0, camera=((-0.8, -3.2, 2.1), (1.05, 0.0, 0.65)))
 
-    def begin():
-        nonlocal task, due
-        for grasp in real.grasps.held:
-            real.grasps.detach(grasp)
-        for control in world.controllers:
-            world.remove_controller(control)
+    @demo.task
+    def work():
+        release_all(real)
         log.clear()
-        task, due = change(prepared(known.fork(), real), log), 0.0
-
-    begin()
-
-    @demo.every_frame
-    def act(time):
-        nonlocal due, last
-        if time < last:  # the world was reset
-            begin()
-        last = time
-        while time >= due:
-            due = time + next(task, np.inf)
+        yield from change(prepared(known.fork(), real), log)
 
     demo.number("phase")(lambda: log.get("phase", "stands"))
     for name in MASSES:
@@ -135,7 +121,7 @@ def make():
 
     @demo.number("largest share of a torque limit")
     def share():
-        robot = world.skeleton("two_arms")
-        return float(np.abs(world.controllers[0].forces / robot.force_upper_limits).max())
+        limits = world.skeleton("two_arms").force_upper_limits
+        return max((float(np.abs(control.forces / limits).max()) for control in world.controllers), default=0.0)
 
     return demo
