@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -126,14 +127,15 @@ class TestTheWheel:
 def test_a_reset_begins_anew():
     """Also with hands that hold: after it, the robot goes the way that it went at first, to the bit."""
     demo = tire.make()
-    robot = demo.model.skeleton("two_arms")
+    world: Any = demo.model
+    robot = world.skeleton("two_arms")
     demo.run(1.0)
     first = np.array(robot.positions)
     demo.run(4.5)
-    assert any("right_hand" in c.name for c in demo.model.constraints)
-    demo.model.reset()
+    assert any("right_hand" in c.name for c in world.constraints)
+    world.reset()
     demo.run(1.0)
-    assert [c.name for c in demo.model.constraints] == ["grasp: hub"]
+    assert [c.name for c in world.constraints] == ["grasp: hub"]
     np.testing.assert_array_equal(robot.positions, first)
 
 
