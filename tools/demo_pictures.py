@@ -1,6 +1,7 @@
 """Pictures of applications: tiles of docs/images/demos.webp, and the drive on sand, docs/images/rover_on_soil.webp.
 
 python tools/demo_pictures.py balance rover     puts tiles into demos.webp, in place of their own or at the end
+python tools/demo_pictures.py moments tire      moments of one, into NAME.webp
 python tools/demo_pictures.py sheet             drives 100 m on sand: six moments, and what slip and energy were
 """
 
@@ -22,10 +23,18 @@ WIDTH, HEIGHT, COLUMNS = 320, 210, 4  # of a tile [px]
 NAMES = [
     *("chain", "boxes", "hand", "hybrid", "ik", "motion_analysis", "multi_pendulum", "collisions", "dominoes"),
     *("biped_stand", "joint_constraints", "box_stacking", "human_puppet", "atlas_puppet", "balance", "rover"),
+    *("tire", "door"),
 ]
 VIEWS = {
     "balance": (1.5, (2.2, -2.2, 1.5), (0.0, 0.0, 0.85)),
     "rover": (8.0, (0.9, -2.6, 1.5), (2.4, 0.4, 0.35)),
+    "tire": (24.6, (-0.1, -2.2, 1.7), (1.1, 0.1, 0.7)),
+    "door": (5.0, (-1.5, -2.0, 2.2), (0.7, 0.0, 0.8)),
+}
+# Times, and where from and at what one looks.
+MOMENTS = {
+    "tire": ((6.0, 16.5, 24.6, 27.4, 34.0, 38.5, 43.0, 59.0), (-0.8, -3.2, 2.1), (1.05, 0.0, 0.65)),
+    "door": ((1.5, 3.7, 5.0, 6.4), (-1.5, -2.0, 2.2), (0.7, 0.0, 0.8)),
 }
 
 
@@ -71,6 +80,21 @@ def put_tiles(names: list[str]) -> None:
     iio.imwrite(path, whole, quality=80)
 
 
+def moments(name: str) -> None:
+    """Of an application, into a picture of its own."""
+    import imageio.v3 as iio
+
+    times, place, target = MOMENTS[name]
+    demo, made, last = demos.load(name), [], 0.0
+    for seconds in times:
+        demo.run(seconds - last)
+        last = seconds
+        text = f"{seconds:g} s {demo.read().get('phase', '')}"
+        made.append(named(picture(demo.model, place, target, (WIDTH, HEIGHT)), text))
+    rows = [np.hstack(made[k : k + COLUMNS]) for k in range(0, len(made), COLUMNS)]
+    iio.imwrite(IMAGES / f"{name}.webp", np.vstack(rows), quality=75)
+
+
 def sheet(length: float = 100.0) -> None:
     """Of the drive on sand."""
     import imageio.v3 as iio
@@ -107,4 +131,9 @@ def sheet(length: float = 100.0) -> None:
 
 if __name__ == "__main__":
     matplotlib.use("agg")
-    sheet() if sys.argv[1:] == ["sheet"] else put_tiles(sys.argv[1:])
+    if sys.argv[1:] == ["sheet"]:
+        sheet()
+    elif sys.argv[1:2] == ["moments"]:
+        moments(sys.argv[2])
+    else:
+        put_tiles(sys.argv[1:])

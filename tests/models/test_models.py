@@ -14,7 +14,7 @@ import kido
 from kido import models
 
 ROOT = Path(__file__).resolve().parents[2]
-ROBOTS = ("arm7", "hand", "humanoid", "quadruped")
+ROBOTS = ("arm7", "hand", "humanoid", "quadruped", "two_arms")
 WORLDS = {
     "stack": models.stack_scene(),
     "container": models.container_scene(),
