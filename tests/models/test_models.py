@@ -15,7 +15,7 @@ from kido import models
 from kido.systems import Constant, System, as_unit
 
 ROOT = Path(__file__).resolve().parents[2]
-ROBOTS = ("arm7", "hand", "humanoid", "quadruped")
+ROBOTS = ("arm7", "hand", "humanoid", "quadruped", "two_arms")
 WORLDS = {
     "stack": models.stack_scene(),
     "container": models.container_scene(),

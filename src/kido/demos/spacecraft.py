@@ -52,10 +52,12 @@ def make():
     axes[:3, :3] = H
     craft = kido.models.spacecraft().skeleton
     hub = craft.body("hub")
+    base = hub.parent_joint
+    assert isinstance(base, kido.FreeJoint)
     # Its nose, z, is towards the station, and its wings across.
     pose = axes @ at(0, FAR, 0) @ np.array([[0, 1.0, 0, 0], [0, 0, 1, 0], [1, 0, 0, 0], [0, 0, 0, 1]])
-    hub.parent_joint.set_transform(pose)
-    hub.parent_joint.set_linear_velocity(H @ np.cross((0, 0, orbit.mean_motion(EARTH.mu)), (0, FAR, 0)))
+    base.set_transform(pose)
+    base.set_linear_velocity(H @ np.cross((0, 0, orbit.mean_motion(EARTH.mu)), (0, FAR, 0)))
     world = kido.World(gravity=(0, 0, 0), time_step=0.01)
     world.add_skeleton(craft)
     world.add_skeleton(station(axes))
