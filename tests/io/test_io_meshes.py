@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import struct
+import sys
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
+from PIL import Image
 
 from kido.errors import FileFormatError, KidoError, MeshNotFoundError
 from kido.io.meshes import load_mesh, read_mesh_data
@@ -416,7 +420,107 @@ def test_bad_scales(tmp_path: Path, scale) -> None:
 def test_files_that_cannot_be_meshes(tmp_path: Path) -> None:
     with pytest.raises(MeshNotFoundError, match=r"none\.stl"):
         load_mesh(tmp_path / "none.stl")
-    with pytest.raises(FileFormatError, match=r"mesh format '\.ply' is not supported; expected one of \.dae, \.obj"):
+    with pytest.raises(FileFormatError, match=r"mesh format '\.ply' is not supported; expected one of \.dae, \.glb"):
         load_mesh(write(tmp_path, "t.ply", "ply"))
     with pytest.raises(KidoError, match="up_axis is 'Z'; expected one of ignore, apply"):
         load_mesh(write(tmp_path, "t.stl", binary_stl()), up_axis="Z")
+
+
+# Textures ------------------------------------------------------------------------------------------------------------
+
+PICTURE = np.random.default_rng(5).integers(0, 256, (4, 6, 3)).astype(np.uint8)
+COVERED = """mtllib sheet.mtl
+v 0 0 0
+v 1 0 0
+v 1 1 0
+v 0 1 0
+vt 0 0
+vt 1 0
+vt 1 1
+vt 0 0.5
+usemtl cloth
+f 1/1 2/2 3/3 4/-1
+usemtl paint
+f 1 2 3
+f 2/1 2/1 3/2
+"""
+LIBRARY = "newmtl cloth\nKd 1 1 1\nmap_Kd -s 1 1 1 pictures/cloth.png\nnewmtl paint\nKd 0 1 0\n"
+
+
+def covered(folder: Path, library: str = LIBRARY) -> Path:
+    (folder / "pictures").mkdir(exist_ok=True)
+    Image.fromarray(PICTURE).save(folder / "pictures" / "cloth.png")
+    write(folder, "sheet.mtl", library)
+    return write(folder, "sheet.obj", COVERED)
+
+
+def test_obj_has_the_textures_of_its_materials(tmp_path):
+    mesh = load_mesh(covered(tmp_path))
+    assert len(mesh.textures) == 1
+    np.testing.assert_array_equal(mesh.textures[0], PICTURE)
+    assert mesh.texture_of_face.tolist() == [0, 0, -1]  # a triangle with two equal corners is left out
+    assert mesh.texture_coordinates[:2].tolist() == [[[0, 0], [1, 0], [1, 1]], [[0, 0], [1, 1], [0, 0.5]]]
+    mirrored = load_mesh(tmp_path / "sheet.obj", (1, 1, -1))
+    assert mirrored.texture_coordinates[0].tolist() == [[1, 1], [1, 0], [0, 0]]
+    assert mirrored.faces[0].tolist() == mesh.faces[0, ::-1].tolist()
+
+
+@pytest.mark.parametrize(
+    "named, words",
+    [
+        ("../cloth.png", r"texture '\.\./cloth\.png' is not below the mesh's folder and is left out"),
+        ("/etc/hostname", "is not below the mesh's folder"),
+        ("pictures/none.png", r"texture 'none\.png' cannot be read and is left out"),
+        ("sheet.mtl", r"texture 'sheet\.mtl' cannot be read and is left out"),
+    ],
+)
+def test_textures_that_cannot_be_read_are_left_out_with_a_remark(tmp_path, named, words):
+    path, remarks = covered(tmp_path, LIBRARY.replace("-s 1 1 1 pictures/cloth.png", named)), []
+    mesh = load_mesh(path, remark=remarks.append)
+    assert mesh.textures is None and len(mesh.faces) == 3
+    assert any(re.search(words, text) for text in remarks)
+
+
+def test_without_pillow_there_are_no_textures(tmp_path, monkeypatch):
+    path, remarks = covered(tmp_path), []
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    assert load_mesh(path, remark=remarks.append).textures is None
+    assert any("images need Pillow, pip install 'kido[viewer]'" in text for text in remarks)
+
+
+def test_gltf_is_read_with_colours_and_textures(tmp_path):
+    """What trimesh wrote: places of nodes, an image, colours of vertices and one of a material."""
+    scene = trimesh.Scene()
+    cloth = trimesh.Trimesh(TETRAHEDRON, FACES, process=False)
+    uv = np.array([[0, 0], [1, 0], [0, 1], [0.5, 0.25]])
+    material = trimesh.visual.material.PBRMaterial(baseColorTexture=Image.fromarray(PICTURE))
+    cloth.visual = trimesh.visual.TextureVisuals(uv=uv, material=material)
+    moved = np.eye(4)
+    moved[:3, 3] = (0.0, 5.0, 0.0)
+    scene.add_geometry(cloth, transform=moved)
+    tinted = trimesh.Trimesh(TETRAHEDRON, FACES, process=False)
+    tinted.visual = trimesh.visual.ColorVisuals(vertex_colors=np.tile([255, 0, 51, 255], (4, 1)))
+    scene.add_geometry(tinted)
+    path = write(tmp_path, "two.glb", scene.export(file_type="glb"))
+    mesh = load_mesh(path)
+    first = next(k for k in range(8) if mesh.texture_of_face[k] == 0)
+    order = [k for k in range(8) if mesh.texture_of_face[k] == 0]
+    assert len(mesh.faces) == 8 and len(order) == 4
+    np.testing.assert_array_equal(mesh.textures[0], PICTURE)
+    for face, corners in zip(mesh.faces[order], mesh.texture_coordinates[order]):
+        for vertex, pin in zip(mesh.vertices[face], corners):
+            k = int(np.flatnonzero((vertex == TETRAHEDRON + (0, 5, 0)).all(axis=1))[0])
+            np.testing.assert_allclose(pin, uv[k], atol=1e-6)  # float32 in the file
+    other = next(k for k in range(8) if mesh.texture_of_face[k] == -1)
+    np.testing.assert_allclose(mesh.vertex_colors[mesh.faces[other, 0]], [1.0, 0.0, 0.2, 1.0], atol=1e-9)
+    turned = load_mesh(path, up_axis="apply")
+    np.testing.assert_allclose(turned.vertices, mesh.vertices[:, [0, 2, 1]] * (1, -1, 1), atol=1e-12)
+    assert mesh.faces[first].tolist() == turned.faces[first].tolist()
+    for content in (b"", b"glTF no", path.read_bytes()[:200]):
+        with pytest.raises(FileFormatError, match="no glTF file of one piece"):
+            load_mesh(write(tmp_path, "broken.glb", content))
+    with pytest.raises(FileFormatError, match="a glTF file, as it is read, has no parts"):
+        load_mesh(path, submesh="cloth")
+    outside = '{"asset": {"version": "2.0"}, "buffers": [{"uri": "../x.bin", "byteLength": 4}]}'
+    with pytest.raises(FileFormatError):
+        load_mesh(write(tmp_path, "outside.gltf", outside))

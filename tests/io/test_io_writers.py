@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 from scipy.spatial.transform import Rotation
 
 import kido
 from kido.errors import KidoError
 from kido.io.fields import rpy, xyz_angles
+from kido.io.meshes import load_mesh
 from trees import BUILT_IN, RollingKnee, random_skeleton, skeletons
 
 ATOL = 1e-12  # poses are products of rotations given by angles
@@ -228,6 +230,23 @@ def test_meshes_are_copied_or_named(example_robots: Path, tmp_path, suffix):
     copy, _ = again(skeleton, tmp_path / f"b{suffix}", meshes="reference", reading=reading)
     assert_equal(skeleton, only(copy), suffix)
     assert not (tmp_path / "b_meshes").exists()
+
+
+def test_textures_are_copied_with_their_meshes(tmp_path):
+    (tmp_path / "from" / "images").mkdir(parents=True)
+    pixels = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
+    Image.fromarray(pixels).save(tmp_path / "from" / "images" / "a.png")
+    (tmp_path / "from" / "a.mtl").write_text("newmtl m\nmap_Kd images/a.png\n")
+    lines = "mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\nusemtl m\nf 1/1 2/2 3/3\n"
+    (tmp_path / "from" / "a.obj").write_text(lines)
+    skeleton = kido.Skeleton("s")
+    body = skeleton.add_body("b", kido.WeldJoint(), inertia=kido.Inertia(1.0))
+    body.add_shape(load_mesh(tmp_path / "from" / "a.obj"), collision=False)
+    (tmp_path / "to").mkdir()
+    kido.save(skeleton, tmp_path / "to" / "m.urdf")
+    mesh = kido.load_skeleton(tmp_path / "to" / "m.urdf").body("b").shapes[0].shape
+    assert Path(mesh.uri).is_relative_to(tmp_path / "to")
+    np.testing.assert_array_equal(mesh.textures[0], pixels)
 
 
 @pytest.mark.parametrize("suffix", [".urdf", ".sdf", ".skel"])

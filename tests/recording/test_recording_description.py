@@ -28,6 +28,9 @@ def skeleton_with_everything():
         uri="tetra.stl",
         color=(0.1, 0.2, 0.3),
         vertex_colors=RNG.uniform(size=(4, 4)),
+        textures=[RNG.integers(0, 256, (3, 2, 3))],
+        texture_coordinates=RNG.uniform(size=(4, 3, 2)),
+        texture_of_face=[0, -1, 0, 0],
         collide_as="box",
     )
     geometry = {

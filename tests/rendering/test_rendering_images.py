@@ -259,6 +259,70 @@ def test_a_mesh_has_the_colours_of_its_vertices():
     assert left[0] > left[2] + 50 and right[2] > right[0] + 50
 
 
+SQUARE = [[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]]
+HALVES = [[0, 1, 2], [0, 2, 3]]
+FOUR = np.array([[[255, 0, 0], [0, 255, 0]], [[40, 80, 160], [255, 255, 255]]], np.uint8)  # the first row is above
+
+
+def covered(image: np.ndarray, times: float = 1.0) -> kido.Mesh:
+    """A square in the plane x, y with an image, so many times along either edge."""
+    coordinates = times * (np.array(SQUARE)[:, :2][HALVES] + 1.0) / 2.0
+    return kido.Mesh(SQUARE, HALVES, textures=[image], texture_coordinates=coordinates)
+
+
+def tinted(color: np.ndarray) -> kido.Mesh:
+    return kido.Mesh(SQUARE, HALVES, vertex_colors=np.tile(np.asarray(color) / 255.0, (4, 1)))
+
+
+def from_above(mesh: kido.Mesh, height: float = 3.0) -> np.ndarray:
+    """Colours of it, x to the right and y up."""
+    return seen(scenery(mesh), transform=look_at((0.0, 0.0, height), (0.0, 0.0, 0.0), (0.0, 1.0, 0.0))).color
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_texture_is_where_its_coordinates_say(times):
+    """In the middle of a pixel of the image the colour is that of a mesh of this colour, to the last bit."""
+    large = np.repeat(np.repeat(FOUR, 16, axis=0), 16, axis=1)
+    found = from_above(covered(large, times))
+    focal, count = LENS.focal_length, 2 * times
+    for row in range(count):
+        for column in range(count):
+            x, y = (column + 0.5) / count * 2.0 - 1.0, 1.0 - (row + 0.5) / count * 2.0
+            pixel = int(30.5 - y * focal / 3.0), int(40.5 + x * focal / 3.0)
+            np.testing.assert_array_equal(found[pixel], from_above(tinted(FOUR[row % 2, column % 2]))[pixel])
+
+
+def test_a_texture_is_linear_light_between_its_pixels():
+    """Half way between black and white there is half of the light."""
+    image = np.array([[[0, 0, 0], [255, 255, 255]]], np.uint8)
+    half = 255.0 * (1.055 * 0.5 ** (1 / 2.4) - 0.055)
+    found, expected = from_above(covered(image)), from_above(tinted(np.full(3, half)))
+    assert np.abs(found[30, 40].astype(int) - expected[30, 40]).max() <= 1
+
+
+def test_a_texture_from_afar_is_its_mean_light():
+    """Checks that no sample can tell apart: without halved images samples would hit either colour."""
+    image = np.zeros((256, 256, 3), np.uint8)
+    image[::2, ::2] = image[1::2, 1::2] = 255
+    half = 255.0 * (1.055 * 0.5 ** (1 / 2.4) - 0.055)
+    found, expected = from_above(covered(image, 3), 5.0), from_above(tinted(np.full(3, half)), 5.0)
+    inside = (slice(25, 36), slice(35, 46))
+    assert np.abs(found[inside].astype(int) - expected[inside]).max() <= 1
+
+
+def test_triangles_with_other_images_and_with_none():
+    blue, red = np.full((4, 4, 3), (0, 0, 255), np.uint8), np.full((2, 2, 3), (255, 0, 0), np.uint8)
+    for of_face, wanted in (([0, 1], (0, 0)), ([1, 0], (0, 0)), ([-1, 0], (1, 0)), ([1, -1], (0, 1))):
+        mesh = kido.Mesh(
+            SQUARE, HALVES, color=(0.0, 1.0, 0.0), textures=[blue, red], texture_of_face=of_face,
+            texture_coordinates=np.zeros((2, 3, 2)),
+        )  # fmt: skip
+        found = from_above(mesh)
+        for pixel, k, plain in (((40, 50), of_face[0], wanted[0]), ((20, 30), of_face[1], wanted[1])):
+            own = (0, 255, 0) if plain else ((0, 0, 255), (255, 0, 0))[k]
+            np.testing.assert_array_equal(found[pixel], from_above(tinted(own))[pixel])
+
+
 def test_what_is_seen_through_lets_half_of_the_light_pass():
     """Front and back of a pane hide 1 - (1 - a)^1 of what is behind: its one entry."""
     world = kido.World("pane")

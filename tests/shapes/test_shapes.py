@@ -162,6 +162,11 @@ def test_plane():
         plane.moment(1.0)
 
 
+def textured(**options):
+    given = {"textures": [np.zeros((2, 2, 3), np.uint8)], "texture_coordinates": np.zeros((1, 3, 2)), **options}
+    return Mesh(np.eye(3), [[0, 1, 2]], **given)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -183,6 +188,12 @@ def test_plane():
         (lambda: Mesh(np.eye(3) * np.nan, [[0, 1, 2]]), "not finite"),
         (lambda: Mesh(np.eye(3), [[0, 1, 2]], collide_as="soup"), "one of hull, box, sphere"),
         (lambda: Mesh(np.eye(3), [[0, 1, 2]], vertex_colors=np.zeros((2, 3))), "vertex_colors"),
+        (lambda: textured(textures=[np.zeros((2, 2))]), r"textures\[0\] is \(2, 2\) of float64; expected bytes"),
+        (lambda: textured(textures=[np.full((2, 2, 3), 256)]), r"textures\[0\] has values 256 to 256"),
+        (lambda: textured(texture_coordinates=np.zeros((1, 3))), r"texture_coordinates have shape \(1, 3\)"),
+        (lambda: textured(texture_coordinates=np.full((1, 3, 2), np.nan)), "expected finite numbers"),
+        (lambda: textured(texture_of_face=[1]), "texture_of_face: expected 1 numbers from -1 to 0"),
+        (lambda: textured(textures=None), "are of textures, of which it has none"),
         (lambda: Sphere(1.0).moment(-1.0), "mass is -1.0"),
         (lambda: Sphere(1.0).moment(float("nan")), "mass is nan"),
     ],

@@ -100,6 +100,14 @@ def test_meshes_with_colours_and_soft_skins_are_in_the_picture():
         u, v = pixel((0.0, 0.0, 0.4)).astype(int)
         red, green, blue = viewer.picture(SIZE, POSE)[v, u].astype(int)
         assert red > 2 * green and red > 2 * blue
+    image = np.array([[[230, 0, 0], [0, 0, 230]]], np.uint8)
+    coordinates = np.array([[[0.0, 0.0], [1.0, 0.0], [0.5, 1.0]]])
+    cloth = kido.Mesh(corners, [[0, 1, 2]], textures=[image], texture_coordinates=coordinates)
+    body.remove_shape(body.shapes[0])
+    body.add_shape(cloth, collision=False)
+    with Viewer(skeleton, 0) as viewer:
+        left, right = (viewer.picture(SIZE, POSE)[tuple(pixel((x, 0.0, 0.1)).astype(int)[::-1])] for x in (-0.3, 0.3))
+        assert sorted([int(left.argmax()), int(right.argmax())]) == [0, 2]
     soft = kido.Skeleton("soft")
     jelly = soft.add_soft_body("jelly", kido.SoftMesh.box((0.4, 0.4, 0.4)), total_mass=1.0)
     with Viewer(soft, 0) as viewer:

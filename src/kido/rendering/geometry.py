@@ -118,7 +118,8 @@ class MeshKey:
         self.mesh = mesh
         if mesh not in _DIGESTS:
             digest = hashlib.blake2b(digest_size=16)
-            for array in (mesh.vertices, mesh.faces, mesh.vertex_colors):
+            images = (mesh.texture_coordinates, mesh.texture_of_face, *(mesh.textures or ()))
+            for array in (mesh.vertices, mesh.faces, mesh.vertex_colors, *images):
                 if array is not None:
                     digest.update(np.ascontiguousarray(array).tobytes())
             _DIGESTS[mesh] = digest.digest()

@@ -23,8 +23,45 @@ SUN_AWAY = 50.0  # distance of the light from the middle of what throws shadows,
 
 
 @kernel
-def normal_of(s, r, i, f, x, y):
-    """Normal of what the ray (x, y, 1) sees of thing i, face f: camera axes, against the ray; and colour (3)."""
+def pixel_of(s, first, width, height, column, row):
+    """Linear colour (3) of a pixel of an image that repeats itself."""
+    packed = s.pixel[first + (row % height) * width + column % width]
+    L = s.light_of
+    return L[packed >> 16], L[(packed >> 8) & 255], L[packed & 255]
+
+
+@kernel
+def texture_color(s, k, u, v, footprint):
+    """Linear colour (3) of an image at (u, v), between its pixels.
+
+    Args:
+        footprint: edge of what a sample sees, as a share of a unit of u and v: tells how often the image is halved.
+    """
+    m = s.image[k]
+    first, width, height = s.size_of[m, 0], s.size_of[m, 1], s.size_of[m, 2]
+    wide = footprint * math.sqrt(float(width * height))
+    while wide > 1.5 and (width > 1 or height > 1):
+        first += width * height
+        width, height, wide = max(width // 2, 1), max(height // 2, 1), 0.5 * wide
+    x, y = (u - math.floor(u)) * width - 0.5, (1.0 - (v - math.floor(v))) * height - 0.5
+    column, row = math.floor(x), math.floor(y)
+    fx, fy = x - column, y - row
+    red, green, blue = 0.0, 0.0, 0.0
+    for j in range(2):
+        for i in range(2):
+            share = (fx if i == 1 else 1.0 - fx) * (fy if j == 1 else 1.0 - fy)
+            c0, c1, c2 = pixel_of(s, first, width, height, int(column) + i, int(row) + j)
+            red, green, blue = red + share * c0, green + share * c1, blue + share * c2
+    return red, green, blue
+
+
+@kernel
+def normal_of(s, r, i, f, x, y, size):
+    """Normal of what the ray (x, y, 1) sees of thing i, face f: camera axes, against the ray; and colour (3).
+
+    Args:
+        size: samples that are drawn as one, along either edge.
+    """
     C = r.place
     red, green, blue = s.color[i, 0], s.color[i, 1], s.color[i, 2]
     if s.kind[i] == PLANE:
@@ -53,13 +90,24 @@ def normal_of(s, r, i, f, x, y):
             s.vertex[b, 0] - s.vertex[a, 0], s.vertex[b, 1] - s.vertex[a, 1], s.vertex[b, 2] - s.vertex[a, 2],
             s.vertex[c, 0] - s.vertex[a, 0], s.vertex[c, 1] - s.vertex[a, 1], s.vertex[c, 2] - s.vertex[a, 2],
         )  # fmt: skip
-        if (
+        along = (
             (C[i, 0] * x + C[i, 4] * y + C[i, 8]) * o0
             + (C[i, 1] * x + C[i, 5] * y + C[i, 9]) * o1
             + (C[i, 2] * x + C[i, 6] * y + C[i, 10]) * o2
-        ) > 0.0:  # its back is seen
+        )
+        if along > 0.0:  # its back is seen
             m0, m1, m2 = -m0, -m1, -m2
-        if s.tint[a, 0] >= 0.0:
+        k = s.covered[f]
+        if k >= 0:
+            T = s.corner
+            u = ea * T[k, 0] + eb * T[k, 2] + ec * T[k, 4]
+            v = ea * T[k, 1] + eb * T[k, 3] + ec * T[k, 5]
+            shown = (T[k, 2] - T[k, 0]) * (T[k, 5] - T[k, 1]) - (T[k, 3] - T[k, 1]) * (T[k, 4] - T[k, 0])
+            # A sample sees (t size / focal)^2 / |d . n| of the triangle's plane.
+            step = size * t / r.focal
+            seen = step * step * math.fabs(shown) / max(math.fabs(along), 1e-300)
+            red, green, blue = texture_color(s, k, u, v, math.sqrt(seen))
+        elif s.tint[a, 0] >= 0.0:
             red = ea * s.tint[a, 0] + eb * s.tint[b, 0] + ec * s.tint[c, 0]
             green = ea * s.tint[a, 1] + eb * s.tint[b, 1] + ec * s.tint[c, 1]
             blue = ea * s.tint[a, 2] + eb * s.tint[b, 2] + ec * s.tint[c, 2]
@@ -140,7 +188,7 @@ def shade_sample(s, r, i, f, column, row, w, size):
     """Linear colour (3) of what a sample sees at depth 1/w; `size` samples along either edge are drawn as one."""
     x, y = ray_way(r, column, row)
     t = 1.0 / w
-    n0, n1, n2, red, green, blue = normal_of(s, r, i, f, x, y)
+    n0, n1, n2, red, green, blue = normal_of(s, r, i, f, x, y, size)
     if s.kind[i] == PLANE and s.size[i, 0] > 0.0:
         share = 1.0 - grid_share(s, r, i, x, y, t, size)
         red, green, blue = share * red, share * green, share * blue

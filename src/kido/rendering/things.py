@@ -80,8 +80,14 @@ def code_table(size: int = 8192) -> np.ndarray:
     return np.round(255.0 * c).astype(np.uint8)
 
 
+def code_of(light: Any) -> np.ndarray:
+    """Bytes of sRGB of linear light 0..1."""
+    table = code_table()
+    return table[np.round(np.asarray(light) * (len(table) - 1)).astype(int)]
+
+
 @lru_cache(maxsize=256)
-def _corners(key: MeshKey) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def corners_of(key: MeshKey) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Vertices, faces, normals and linear colours (negative: none) of a mesh, smooth but at creases."""
     mesh = key.mesh
     vertices, faces, source = split_creases(np.asarray(mesh.vertices, float), np.asarray(mesh.faces, np.int64))
@@ -95,6 +101,44 @@ def _corners(key: MeshKey) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarr
     if mesh.vertex_colors is not None:
         tint = linear(255.0 * np.clip(np.asarray(mesh.vertex_colors)[source, :3], 0.0, 1.0))
     return vertices, faces, normal, tint
+
+
+def halved(image: np.ndarray) -> list[np.ndarray]:
+    """An image (h, w, 3) of bytes of sRGB, and smaller ones down to one pixel, each pixel the mean light of four."""
+    found, light = [image], linear(image)
+    while light.shape[0] > 1 or light.shape[1] > 1:
+        for axis in (0, 1):
+            n = light.shape[axis]
+            if n > 1:
+                even = np.take(light, range(0, n - n % 2, 2), axis), np.take(light, range(1, n, 2), axis)
+                light = 0.5 * (even[0] + even[1])
+        found.append(code_of(light))
+    return found
+
+
+def _cover(s: SCENE, meshes: list[tuple[Any, int]], textures: list[list[np.ndarray]]) -> None:
+    """Write the textures of meshes, each with its first face, into the arrays."""
+    s.covered[:] = -1
+    s.light_of[:] = linear(np.arange(256))
+    done = images = pixels = 0
+    for (mesh, first_face), own in zip(meshes, textures, strict=True):
+        faces = np.flatnonzero(mesh.texture_of_face >= 0)
+        rows = slice(done, done + len(faces))
+        s.covered[first_face + faces] = np.arange(len(s.image))[rows]
+        s.corner[rows] = mesh.texture_coordinates[faces].reshape(-1, 6)
+        s.image[rows] = images + mesh.texture_of_face[faces]
+        done += len(faces)
+        for image, all_sizes in zip(mesh.textures, own, strict=True):
+            s.size_of[images] = pixels, image.shape[1], image.shape[0]
+            flat = all_sizes.astype(np.int64)
+            s.pixel[pixels : pixels + len(flat)] = flat[:, 0] << 16 | flat[:, 1] << 8 | flat[:, 2]
+            images, pixels = images + 1, pixels + len(flat)
+
+
+@lru_cache(maxsize=64)
+def _pixels(key: MeshKey) -> list[np.ndarray]:
+    """Of each image of a mesh the pixels (n, 3) of all its sizes, one after another."""
+    return [np.concatenate([part.reshape(-1, 3) for part in halved(image)]) for image in key.mesh.textures]
 
 
 def _solid(part: Part) -> tuple[int, tuple[float, float, float], float]:
@@ -140,11 +184,11 @@ def scene_of(instances: list[Instance], skins: list[Instance], up: np.ndarray, f
         size, where, of_faces = (0.0, 0.0, 0.0), (0, 0, 0), (0, 0)
         if part.key[0] == "mesh":
             key = part.key[1]
-            vertices = np.asarray(key.mesh.vertices) if soft else _corners(key)[0]
+            vertices = np.asarray(key.mesh.vertices) if soft else corners_of(key)[0]
             if soft or key not in meshes:
-                faces = np.asarray(key.mesh.faces) if soft else _corners(key)[1]
+                faces = np.asarray(key.mesh.faces) if soft else corners_of(key)[1]
                 empty = np.zeros((0, 3))
-                arrays.append((faces, empty, empty, empty) if soft else (faces, vertices, *_corners(key)[2:]))
+                arrays.append((faces, empty, empty, empty) if soft else (faces, vertices, *corners_of(key)[2:]))
                 found = (vertices_done, len(vertices), faces_done, faces_done + len(faces))
                 faces_done += len(faces)
                 if soft:
@@ -162,7 +206,17 @@ def scene_of(instances: list[Instance], skins: list[Instance], up: np.ndarray, f
             kind, size, radius = _solid(part)
         rows.append((instance, kind, size, radius, where, of_faces))
     faces, vertex, normal, tint = (np.concatenate([np.zeros((0, 3)), *(a[k] for a in arrays)]) for k in range(4))
-    s = SCENE(things=len(rows), all_faces=len(faces), all_vertices=len(vertex))
+    textured = [(key, found[2]) for key, found in meshes.items() if key.mesh.textures is not None]
+    textures = [_pixels(key) for key, _ in textured]
+    s = SCENE(
+        things=len(rows),
+        all_faces=len(faces),
+        all_vertices=len(vertex),
+        textured=sum(int((key.mesh.texture_of_face >= 0).sum()) for key, _ in textured),
+        images=sum(len(own) for own in textures),
+        pixels=sum(len(pixels) for own in textures for pixels in own),
+    )
+    _cover(s, [(key.mesh, first) for key, first in textured], textures)
     s.face[:], s.vertex[:], s.normal[:], s.tint[:] = faces, vertex, normal, tint
     s.fade = fade
     for i, (instance, kind, size, radius, where, of_faces) in enumerate(rows):

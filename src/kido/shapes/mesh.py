@@ -29,6 +29,10 @@ class Mesh(Solid):
         uri: where the mesh was read from, if from a file.
         color: (r,g,b) or (r,g,b,a) of the whole mesh, each from 0 to 1, or None.
         vertex_colors: (n,3) or (n,4), each from 0 to 1, or None.
+        textures: images (height, width, 3 or 4) of bytes, the first row above, that faces are covered with, or None.
+        texture_coordinates: (m,3,2), for the corners of each face: 0 to 1 from left to right and from below to above;
+            beyond, images are repeated.
+        texture_of_face: (m,) number of each face's image, -1: none; by default the first.
         collide_as: geometry that stands for the mesh in collisions: its convex hull ("hull"), the box ("box")
             or the sphere ("sphere") around it, its own triangles ("triangles"), or convex pieces that fill it
             ("decomposition"). Triangles of a closed mesh push outwards, those of an open one to the side that a
@@ -42,6 +46,9 @@ class Mesh(Solid):
     uri: str | None = None
     color: tuple[float, ...] | None = None
     vertex_colors: Any = None
+    textures: Any = None
+    texture_coordinates: Any = None
+    texture_of_face: Any = None
     collide_as: str = "hull"
     convex_pieces: Any = None
 
@@ -83,7 +90,11 @@ class Mesh(Solid):
             color = tuple(float(c) for c in color)
             if len(color) not in (3, 4) or not np.isfinite(color).all():
                 raise ShapeError(f"{name}: color is {self.color!r}; expected three or four finite numbers")
+        textures, coordinates, of_face = _textures(name, len(faces), self)
         for field, value in (
+            ("textures", textures),
+            ("texture_coordinates", coordinates),
+            ("texture_of_face", of_face),
             ("vertices", vertices),
             ("faces", faces),
             ("vertex_colors", colors),
@@ -134,6 +145,36 @@ class Mesh(Solid):
 
     def support(self, direction: np.ndarray) -> float:
         return float((self.vertices @ direction).max())
+
+
+def _textures(name: str, faces: int, mesh: Mesh) -> tuple[Any, Any, Any]:
+    """Images, coordinates and numbers of a mesh, checked; None if it has none."""
+    given = (mesh.textures, mesh.texture_coordinates, mesh.texture_of_face)
+    if mesh.textures is None:
+        if any(value is not None for value in given):
+            raise ShapeError(f"{name}: texture_coordinates and texture_of_face are of textures, of which it has none")
+        return given
+    images = tuple(np.array(image) for image in mesh.textures)
+    for k, image in enumerate(images):
+        if image.ndim != 3 or image.shape[2] not in (3, 4) or 0 in image.shape or image.dtype.kind not in "ui":
+            raise ShapeError(
+                f"{name}: textures[{k}] is {image.shape} of {image.dtype}; expected bytes (height, width, 3)"
+            )
+        if image.min() < 0 or image.max() > 255:
+            raise ShapeError(f"{name}: textures[{k}] has values {image.min()} to {image.max()}; expected 0 to 255")
+    coordinates = np.array(given[1], dtype=float)
+    if coordinates.shape != (faces, 3, 2) or not np.isfinite(coordinates).all():
+        raise ShapeError(
+            f"{name}: texture_coordinates have shape {coordinates.shape}; expected finite numbers ({faces}, 3, 2)"
+        )
+    of_face = np.zeros(faces, np.int64) if given[2] is None else np.array(given[2])
+    fits = of_face.shape == (faces,) and of_face.dtype.kind in "iu"
+    if not fits or of_face.min() < -1 or of_face.max() >= len(images):
+        raise ShapeError(f"{name}: texture_of_face: expected {faces} numbers from -1 to {len(images) - 1}")
+    images = tuple(image[..., :3].astype(np.uint8) for image in images)
+    for array in (*images, coordinates, of_face):
+        array.setflags(write=False)
+    return images, coordinates, of_face
 
 
 def _array(name: str, field: str, value: Any, dtype: Any) -> np.ndarray:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from kido.rendering.geometry import extents, geometry
+from kido.rendering.geometry import MeshKey, extents, geometry
 from kido.rendering.rotations import matrix_from_wxyz, multiply, rotate, wxyz_from_matrix
-from kido.rendering.things import Instance, node_colors
+from kido.rendering.things import Instance, code_of, corners_of, node_colors
 from kido.skeleton import Skin, SoftBodyNode
 
 
@@ -36,9 +36,9 @@ class Batch:
         }
         opacity = instances[0].opacity
         mesh = key[1].mesh if key[0] == "mesh" else None
-        self._coloured = mesh is None or mesh.vertex_colors is None or plain
+        self._coloured = plain or mesh is None or (mesh.vertex_colors is None and mesh.textures is None)
         if not self._coloured:
-            self.handle = scene.add_batched_meshes_trimesh(name, _colored_mesh(mesh), **where)
+            self.handle = scene.add_batched_meshes_trimesh(name, _drawn(key[1]), **where)
         else:
             vertices, faces = geometry(key)
             self.handle = scene.add_batched_meshes_simple(
@@ -198,6 +198,11 @@ def _colors(instances: list[Instance]) -> np.ndarray:
     return np.array([i.color for i in instances], dtype=np.uint8)
 
 
+def _drawn(key: MeshKey) -> Any:
+    """A mesh with its colours or textures, for trimesh."""
+    return _colored_mesh(key.mesh) if key.mesh.textures is None else _textured_scene(key)
+
+
 def _colored_mesh(mesh: Any) -> Any:
     import trimesh
 
@@ -208,6 +213,36 @@ def _colored_mesh(mesh: Any) -> Any:
     if np.issubdtype(colors.dtype, np.floating):
         colors = np.round(255 * np.clip(colors, 0, 1)).astype(np.uint8)
     return trimesh.Trimesh(vertices, faces, vertex_colors=colors, process=False)
+
+
+def _textured_scene(key: MeshKey) -> Any:
+    """A mesh for each image that covers some of its triangles, and one of the others."""
+    import trimesh
+    from PIL import Image
+    from trimesh.visual import ColorVisuals, TextureVisuals
+    from trimesh.visual.material import PBRMaterial
+
+    mesh, made = key.mesh, trimesh.Scene()
+    vertices, faces, normals, tints = corners_of(key)
+    for k in np.unique(mesh.texture_of_face):
+        own = mesh.texture_of_face == k
+        corners = faces[own].ravel()
+        if k >= 0:
+            coordinates = mesh.texture_coordinates[own].reshape(-1, 2)
+            material = PBRMaterial(
+                baseColorTexture=Image.fromarray(mesh.textures[k]), metallicFactor=0.0, roughnessFactor=0.8
+            )
+            visual: Any = TextureVisuals(uv=coordinates, material=material)
+        else:
+            plain = np.tile((178, 178, 178), (len(corners), 1))
+            seen = code_of(np.clip(tints[corners], 0.0, 1.0)) if mesh.vertex_colors is not None else plain
+            visual = ColorVisuals(vertex_colors=seen)
+        part = trimesh.Trimesh(
+            vertices[corners], np.arange(len(corners)).reshape(-1, 3), vertex_normals=normals[corners], process=False
+        )
+        part.visual = visual
+        made.add_geometry(part)
+    return made
 
 
 def displacements_of(bodies: list[Any]) -> np.ndarray:

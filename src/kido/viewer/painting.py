@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kido.io.meshes.gltf import data_of_scene
 from kido.rendering.camera import Pinhole, look_at
 from kido.rendering.geometry import MeshKey, Part, geometry
 from kido.rendering.rasterizer import Rasterizer
@@ -134,11 +135,10 @@ class Painter:
         if known is None or known[0] is not data:
             import trimesh
 
-            scene: Any = trimesh.load(io.BytesIO(data), file_type="glb")
-            mesh = scene.to_geometry()
-            visual = mesh.visual.to_color() if mesh.visual.kind == "texture" else mesh.visual
-            tint = np.asarray(visual.vertex_colors)[:, :3] / 255.0 if visual.defined else None
-            self._shapes[name] = data, MeshKey(Mesh(mesh.vertices, mesh.faces, vertex_colors=tint))
+            found = data_of_scene(trimesh.load_scene(io.BytesIO(data), file_type="glb"))
+            tint = found.vertex_colors if found.color is None else np.tile(found.color, (len(found.vertices), 1))
+            covers = found.textures, found.texture_coordinates, found.texture_of_face
+            self._shapes[name] = data, MeshKey(Mesh(found.vertices, found.faces, None, None, tint, *covers))
         return self._shapes[name][1]
 
 

@@ -1,4 +1,4 @@
-"""Mesh files: STL (text and binary), OBJ and COLLADA (DAE), read into `kido.shapes.Mesh`.
+"""Mesh files: STL (text and binary), OBJ, COLLADA (DAE) and glTF, read into `kido.shapes.Mesh`.
 
 A file shared by several links, or read again unchanged, is read once.
 """
@@ -18,6 +18,7 @@ import numpy as np
 from kido.attributes import named_arguments
 from kido.errors import FileFormatError, KidoError, MeshNotFoundError
 from kido.io.meshes.dae import MAX_MESH_BYTES, UP_AXIS_CHOICES, read_dae
+from kido.io.meshes.gltf import read_gltf
 from kido.io.meshes.obj import read_obj
 from kido.io.meshes.stl import read_stl
 from kido.io.meshes.triangles import MeshData
@@ -25,16 +26,16 @@ from kido.shapes import Mesh
 
 __all__ = ["MESH_SUFFIXES", "MeshData", "load_mesh", "read_mesh_data"]
 
-MESH_SUFFIXES = (".dae", ".obj", ".stl")
+MESH_SUFFIXES = (".dae", ".glb", ".gltf", ".obj", ".stl")
 CACHED_MESHES = 1024
 
 _read: OrderedDict[tuple[Any, ...], tuple[Mesh, tuple[str, ...], tuple[FileFormatError, ...]]] = OrderedDict()
 
 
 def read_mesh_data(path: str | Path, *, up_axis: str = "ignore", submesh: str | None = None) -> MeshData:
-    """Triangles and colours of an STL, OBJ or DAE file, in metres and in the file's axes.
+    """Triangles, colours and textures of an STL, OBJ, DAE or glTF file, in metres and in the file's axes.
 
-    `up_axis` concerns DAE files only: "ignore" keeps the coordinates, "apply" turns the up axis the file
+    `up_axis` concerns DAE and glTF files only: "ignore" keeps the coordinates, "apply" turns the up axis the file
     names into +Z (see `kido.io.meshes.dae` for why robot models need "ignore"). `submesh` names the one part of an
     OBJ or DAE file that is wanted.
 
@@ -49,10 +50,13 @@ def read_mesh_data(path: str | Path, *, up_axis: str = "ignore", submesh: str | 
         raise FileFormatError(
             path, None, f"mesh format '{suffix}' is not supported; expected one of {', '.join(MESH_SUFFIXES)}"
         )
-    if suffix == ".stl" and submesh is not None:
-        raise FileFormatError(path, None, f"an STL file has no parts, and so no '{submesh}'")
+    if suffix in (".stl", ".glb", ".gltf") and submesh is not None:
+        kind = "an STL file" if suffix == ".stl" else "a glTF file, as it is read,"
+        raise FileFormatError(path, None, f"{kind} has no parts, and so no '{submesh}'")
     if suffix == ".stl":
         mesh = read_stl(_read_bytes(path), name)
+    elif suffix in (".glb", ".gltf"):
+        mesh = read_gltf(_read_bytes(path), name, suffix, up_axis)
     elif suffix == ".obj":
         mesh = read_obj(_read_bytes(path), name, submesh)
     else:
@@ -82,7 +86,7 @@ def load_mesh(
     remark: Callable[[str], None] | None = None,
     strict: bool = False,
 ) -> Mesh:
-    """A `kido.shapes.Mesh` from an STL, OBJ or DAE file.
+    """A `kido.shapes.Mesh` from an STL, OBJ, DAE or glTF file.
 
     Parameters:
         path: the file.
@@ -132,12 +136,16 @@ def _scaled(data: MeshData, factors: tuple[float, float, float], uri: str, colli
     vertices = data.vertices if factors == (1.0, 1.0, 1.0) else data.vertices * np.array(factors)
     mirrored = np.prod(np.sign(factors)) < 0.0
     faces = data.faces[:, ::-1] if mirrored else data.faces
+    corners = data.texture_coordinates
     return Mesh(
         vertices,
         faces,
         uri=uri,
         color=data.color,
         vertex_colors=data.vertex_colors,
+        textures=data.textures,
+        texture_coordinates=corners[:, ::-1] if mirrored and corners is not None else corners,
+        texture_of_face=data.texture_of_face,
         collide_as=collide_as,
     )
 

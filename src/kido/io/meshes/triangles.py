@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +19,18 @@ UNCOLORED: Color = (0.7, 0.7, 0.7, 1.0)
 
 @dataclass(frozen=True)
 class Part:
-    """Triangles of one colour: vertices (n, 3), faces (m, 3) of vertex indices, RGBA colour or None."""
+    """Triangles of one colour: vertices (n, 3), faces (m, 3) of vertex indices, RGBA colour or None.
+
+    colors: (n, 4) RGBA of vertices in its place, or None.
+    image: (height, width, 3) that they are covered with, or None; coordinates: (m, 3, 2) of their corners in it.
+    """
 
     vertices: np.ndarray
     faces: np.ndarray
     color: Color | None = None
+    colors: np.ndarray | None = None
+    image: np.ndarray | None = None
+    coordinates: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -32,6 +40,7 @@ class MeshData:
     vertices: (n, 3) [m]; faces: (m, 3) vertex indices, counter-clockwise seen from outside.
     color: RGBA in 0..1 if the whole mesh has one colour; vertex_colors: (n, 4) RGBA in 0..1 if it has
         several.
+    textures, texture_coordinates, texture_of_face: as those of `kido.shapes.Mesh`, or None.
     remarks: what the reader left out, in words.
     mistakes: what is wrong in the file and was left out, as the errors that strict reading raises.
     """
@@ -40,6 +49,9 @@ class MeshData:
     faces: np.ndarray
     color: Color | None = None
     vertex_colors: np.ndarray | None = None
+    textures: tuple[np.ndarray, ...] | None = None
+    texture_coordinates: np.ndarray | None = None
+    texture_of_face: np.ndarray | None = None
     remarks: tuple[str, ...] = ()
     mistakes: tuple[FileFormatError, ...] = ()
 
@@ -54,27 +66,44 @@ def join_parts(parts: Iterable[Part], remarks: Iterable[str] = ()) -> MeshData:
     vertices: list[np.ndarray] = []
     faces: list[np.ndarray] = []
     colors: list[Color | None] = []
+    tints: list[np.ndarray | None] = []
+    images: list[np.ndarray] = []
+    coordinates: list[np.ndarray] = []
+    numbers: list[np.ndarray] = []
     offset = 0
     for part in parts:
-        proper = _proper_faces(part.faces)
+        kept = _proper_faces(part.faces)
+        proper = part.faces[kept]
         if not len(proper):
             continue
         used, local = np.unique(proper, return_inverse=True)
         vertices.append(part.vertices[used])
         faces.append(local.reshape(-1, 3) + offset)
         colors.append(part.color)
+        tints.append(None if part.colors is None else part.colors[used])
+        covered = part.image is not None and part.coordinates is not None
+        numbers.append(np.full(len(proper), len(images) if covered else -1))
+        coordinates.append(part.coordinates[kept] if part.coordinates is not None else np.zeros((len(proper), 3, 2)))
+        images += [part.image] if part.image is not None and covered else []
         offset += len(used)
     if not faces:
         return MeshData(np.zeros((0, 3)), np.zeros((0, 3), dtype=np.int64), remarks=tuple(remarks))
     all_vertices = np.ascontiguousarray(np.concatenate(vertices), dtype=float)
     all_faces = np.ascontiguousarray(np.concatenate(faces), dtype=np.int64)
+    textures: dict[str, Any] = {}
+    if images:
+        textures = {"textures": tuple(images), "texture_coordinates": np.concatenate(coordinates)}
+        textures["texture_of_face"] = np.concatenate(numbers)
     distinct = set(colors)
-    if len(distinct) == 1:
-        return MeshData(all_vertices, all_faces, color=colors[0], remarks=tuple(remarks))
+    if len(distinct) == 1 and all(tint is None for tint in tints):
+        return MeshData(all_vertices, all_faces, color=colors[0], remarks=tuple(remarks), **textures)
     vertex_colors = np.concatenate(
-        [np.tile(color or UNCOLORED, (len(block), 1)) for color, block in zip(colors, vertices, strict=True)]
+        [
+            np.tile(color or UNCOLORED, (len(block), 1)) if tint is None else tint
+            for color, tint, block in zip(colors, tints, vertices, strict=True)
+        ]
     )
-    return MeshData(all_vertices, all_faces, vertex_colors=vertex_colors, remarks=tuple(remarks))
+    return MeshData(all_vertices, all_faces, vertex_colors=vertex_colors, remarks=tuple(remarks), **textures)
 
 
 def merge_equal_vertices(corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -98,5 +127,6 @@ def merge_equal_vertices(corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _proper_faces(faces: np.ndarray) -> np.ndarray:
+    """Which have three different corners."""
     a, b, c = faces[:, 0], faces[:, 1], faces[:, 2]
-    return faces[(a != b) & (b != c) & (c != a)]
+    return (a != b) & (b != c) & (c != a)

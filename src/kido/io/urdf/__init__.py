@@ -3,7 +3,7 @@
     skeleton = kido.io.urdf.read("robot.urdf")
 
 Every joint type of the format, inertial frames, several visuals and collisions per link, boxes, cylinders,
-spheres, capsules and meshes (STL, OBJ, DAE), materials, limits, dynamics and mimic are read. A joint with
+spheres, capsules and meshes (STL, OBJ, DAE, glTF), materials, limits, dynamics and mimic are read. A joint with
 <mimic> has actuators of type MIMIC: in a world it follows the other joint, as a gear does.
 """
 

@@ -15,7 +15,7 @@ import numpy as np
 from kido.errors import KidoError
 from kido.io.fields import check_choice, plane_axes
 from kido.io.meshes import MESH_SUFFIXES, load_mesh
-from kido.io.meshes.obj import library_path
+from kido.io.meshes.obj import files_of
 from kido.io.writers.unsupported import UnsupportedFeatures
 from kido.shapes import (
     Box,
@@ -145,11 +145,11 @@ class MeshStore:
         target = self._target(source.stem, source.suffix)
         shutil.copyfile(source, target)
         if source.suffix.lower() == ".obj":
-            for library in _libraries(source):
-                copy = target.parent / library.relative_to(source.parent)
-                if library.is_file() and not copy.exists():
+            for file in files_of(source):
+                copy = target.parent / file.relative_to(source.parent)
+                if file.is_file() and not copy.exists():
                     copy.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(library, copy)
+                    shutil.copyfile(file, copy)
         return target.relative_to(self._folder).as_posix()
 
     def _write(self, mesh: Mesh, label: str) -> str:
@@ -160,8 +160,8 @@ class MeshStore:
             target.write_text("\n".join(lines) + "\n", encoding="utf-8")
             self._written[id(mesh)] = target.relative_to(self._folder).as_posix()
             self._kept.append(mesh)  # so that no other gets its id
-            if mesh.color is not None or mesh.vertex_colors is not None:
-                self._unsupported.remark(f"mesh '{label}' is written without the colours of its vertices")
+            if mesh.color is not None or mesh.vertex_colors is not None or mesh.textures is not None:
+                self._unsupported.remark(f"mesh '{label}' is written without its colours and textures")
         return self._written[id(mesh)]
 
     def _target(self, stem: str, suffix: str) -> Path:
@@ -197,10 +197,3 @@ def _scale_of_file(mesh: Mesh) -> np.ndarray | None:
             return candidate
     size = np.abs(mesh.vertices).max()
     return scale if np.abs(source.vertices * scale - mesh.vertices).max() <= 1e-15 * size else None
-
-
-def _libraries(path: Path) -> list[Path]:
-    """Material libraries that an OBJ file names, those below its folder only."""
-    with open(path, encoding="utf-8", errors="replace") as file:
-        found = [library_path(path, line[7:].strip()) for line in file if line.startswith("mtllib ")]
-    return [library for library in found if library is not None]
