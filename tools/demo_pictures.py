@@ -1,6 +1,7 @@
 """Pictures of applications: tiles of docs/images/demos.webp, and the drive on sand, docs/images/rover_on_soil.webp.
 
-python tools/demo_pictures.py balance rover     puts tiles into demos.webp, in place of their own or at the end
+python tools/demo_pictures.py balance lander    puts tiles into demos.webp, in place of their own or at the end
+python tools/demo_pictures.py moments tire      moments of one, into NAME.webp
 python tools/demo_pictures.py sheet             drives 100 m on sand: six moments, and what slip and energy were
 """
 
@@ -22,11 +23,23 @@ WIDTH, HEIGHT, COLUMNS = 320, 210, 4  # of a tile [px]
 NAMES = [
     *("chain", "boxes", "hand", "hybrid", "ik", "motion_analysis", "multi_pendulum", "collisions", "dominoes"),
     *("biped_stand", "joint_constraints", "box_stacking", "human_puppet", "atlas_puppet", "balance", "rover"),
+    *("rover_on_soil", "lander", "spacecraft", "tire", "door"),
 ]
-VIEWS = {
-    "balance": (1.5, (2.2, -2.2, 1.5), (0.0, 0.0, 0.85)),
-    "rover": (8.0, (0.9, -2.6, 1.5), (2.4, 0.4, 0.35)),
+VIEWS = {  # time [s], camera and what it looks at [m], from the origin of a body if one is named
+    "balance": (1.5, (2.2, -2.2, 1.5), (0.0, 0.0, 0.85), None),
+    "rover": (8.0, (0.9, -2.6, 1.5), (2.4, 0.4, 0.35), None),
+    "rover_on_soil": (30.0, (-1.2, -2.6, 1.3), (0.3, 0.0, -0.1), "chassis"),
+    "lander": (39.0, (5.2, -5.8, 2.0), (0.0, 0.0, -0.2), "hub"),
+    "spacecraft": (45.0, (9.0, 11.0, 8.0), (-4.0, 0.0, -1.0), "hub"),
+    "tire": (24.6, (-0.1, -2.2, 1.7), (1.1, 0.1, 0.7), None),
+    "door": (5.0, (-1.5, -2.0, 2.2), (0.7, 0.0, 0.8), None),
 }
+# Times, and where from and at what one looks.
+MOMENTS = {
+    "tire": ((6.0, 16.5, 24.6, 27.4, 34.0, 38.5, 43.0, 59.0), (-0.8, -3.2, 2.1), (1.05, 0.0, 0.65)),
+    "door": ((1.5, 3.7, 5.0, 6.4), (-1.5, -2.0, 2.2), (0.7, 0.0, 0.8)),
+}
+PRESSED = {"spacecraft": ("V", "3")}  # at the start
 
 
 def picture(world: object, place: object, target: object, size: tuple[int, int]) -> np.ndarray:
@@ -40,10 +53,14 @@ def picture(world: object, place: object, target: object, size: tuple[int, int])
 
 def tile(name: str) -> np.ndarray:
     """Of an application at a moment."""
-    seconds, place, target = VIEWS[name]
+    seconds, place, target, body = VIEWS[name]
     demo = demos.load(name)
+    for key in PRESSED.get(name, ()):
+        demo.press(key)
     demo.run(seconds)
-    return named(picture(demo.model, place, target, (WIDTH, HEIGHT)), name)
+    bodies = [b for skeleton in demo.skeletons for b in skeleton.bodies if b.name == body]
+    at = bodies[0].world_transform[:3, 3] if bodies else np.zeros(3)
+    return named(picture(demo.model, at + place, at + target, (WIDTH, HEIGHT)), name)
 
 
 def named(image: np.ndarray, text: str) -> np.ndarray:
@@ -69,6 +86,21 @@ def put_tiles(names: list[str]) -> None:
             whole = np.vstack([whole, np.full((missing, whole.shape[1], 3), 255, np.uint8)])
         whole[row * HEIGHT : (row + 1) * HEIGHT, column * WIDTH : (column + 1) * WIDTH] = tile(name)
     iio.imwrite(path, whole, quality=80)
+
+
+def moments(name: str) -> None:
+    """Of an application, into a picture of its own."""
+    import imageio.v3 as iio
+
+    times, place, target = MOMENTS[name]
+    demo, made, last = demos.load(name), [], 0.0
+    for seconds in times:
+        demo.run(seconds - last)
+        last = seconds
+        text = f"{seconds:g} s {demo.read().get('phase', '')}"
+        made.append(named(picture(demo.model, place, target, (WIDTH, HEIGHT)), text))
+    rows = [np.hstack(made[k : k + COLUMNS]) for k in range(0, len(made), COLUMNS)]
+    iio.imwrite(IMAGES / f"{name}.webp", np.vstack(rows), quality=75)
 
 
 def sheet(length: float = 100.0) -> None:
@@ -107,4 +139,9 @@ def sheet(length: float = 100.0) -> None:
 
 if __name__ == "__main__":
     matplotlib.use("agg")
-    sheet() if sys.argv[1:] == ["sheet"] else put_tiles(sys.argv[1:])
+    if sys.argv[1:] == ["sheet"]:
+        sheet()
+    elif sys.argv[1:2] == ["moments"]:
+        moments(sys.argv[2])
+    else:
+        put_tiles(sys.argv[1:])

@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from kido.io.motions import dof
 from kido.models.scenes import container_scene, dominoes_scene, stack_scene
-from robots import arm7, hand, hand_motion, humanoid, quadruped
+from robots import arm7, hand, hand_motion, humanoid, quadruped, two_arms
 from worlds import ball_chain_text, scene_text
 
 FOLDER = Path(__file__).resolve().parents[1] / "src" / "kido" / "models"
@@ -21,6 +21,7 @@ def texts() -> dict[str, str]:
         "humanoid.urdf": humanoid().text(),
         "quadruped.urdf": quadruped().text(),
         "arm7.urdf": arm7().text(),
+        "two_arms.urdf": two_arms().text(),
         "hand.urdf": hand().text(),
         "hand.dof": dof.write(hand_motion(), None, None),
         "ball_chain.skel": ball_chain_text(),

@@ -192,6 +192,12 @@ def arm7() -> Robot:
     robot.link("world")
     robot.fixed("mount", "world", "base", (0, 0, 0))
     robot.link("base", 6.0, (box(0.22, 0.22, 0.10, (0, 0, 0.05)),), "dark")
+    _seven_joints(robot)
+    return robot
+
+
+def _seven_joints(robot: Robot, side: str = "") -> None:
+    """From the link "base" up; names begin with the side."""
     # name, height above the joint before, axis, limits, torque, mass, parts, colour
     joints = (
         ("shoulder_yaw", "shoulder", 0.10, Z, 170, 180, 4.0, capsule(0.07, 0.10, (0, 0, 0.09)), "light"),
@@ -202,11 +208,36 @@ def arm7() -> Robot:
         ("wrist_pitch", "wrist", 0.14, Y, 115, 40, 1.4, sphere(0.05, (0, 0, 0.02)), "accent"),
         ("wrist_roll", "hand", 0.07, Z, 175, 40, 0.7, box(0.08, 0.10, 0.07, (0, 0, 0.035)), "dark"),
     )
-    parent = "base"
+    parent = f"{side}base"
     for name, child, height, axis, limit, effort, mass, part, color in joints:
-        robot.hinge(name, parent, child, (0, 0, height), axis, (-limit, limit), effort, 2.5, 0.5)
-        robot.link(child, mass, (part,), color)
-        parent = child
+        robot.hinge(side + name, parent, side + child, (0, 0, height), axis, (-limit, limit), effort, 2.5, 0.5)
+        robot.link(side + child, mass, (part,), color)
+        parent = side + child
+
+
+def two_arms() -> Robot:
+    """Two arms of seven joints on a carriage that is lifted along a mast, on a base that drives in any direction.
+
+    At zero the arms are stretched out to the sides, 1 m above the ground.
+    """
+    robot = Robot("two_arms", "A mobile robot of 18 joints: a base, a lift, and two arms, stretched out at zero.")
+    robot.materials = {"light": (0.88, 0.88, 0.86), "accent": (0.16, 0.42, 0.62), "dark": (0.25, 0.26, 0.30)}
+    robot.link("world")
+    robot.slide("base_x", "world", "base_carrier_x", ZERO, X, None, 600, 1.0, 10.0)
+    robot.link("base_carrier_x", 1.0)
+    robot.slide("base_y", "base_carrier_x", "base_carrier_y", ZERO, Y, None, 600, 1.0, 10.0)
+    robot.link("base_carrier_y", 1.0)
+    robot.hinge("base_yaw", "base_carrier_y", "base", ZERO, Z, (-360, 360), 300, 1.5, 2.0)
+    robot.link("base", 70.0, (box(0.54, 0.54, 0.24, (0, 0, 0.20)), box(0.12, 0.16, 0.95, (-0.17, 0, 0.795))), "dark")
+    robot.link("base_wheels", 4.0, tuple(sphere(0.08, (x, y, 0.08)) for x in (-0.2, 0.2) for y in (-0.2, 0.2)), "light",
+               touch=False)  # fmt: skip
+    robot.fixed("base_wheels_mount", "base", "base_wheels")
+    robot.slide("torso_lift", "base", "torso", (-0.02, 0, 0.9), Z, (-0.2, 0.3), 1800, 0.5, 20.0)
+    robot.link("torso", 12.0, (box(0.16, 0.20, 0.24), box(0.08, 0.22, 0.06, (0.02, 0, 0.36))), "light")
+    for side, sign in (("left_", 1.0), ("right_", -1.0)):
+        robot.fixed(f"{side}mount", "torso", f"{side}base", (0, 0.1 * sign, 0), rpy=(-0.5 * sign * math.pi, 0, 0))
+        robot.link(f"{side}base", 3.0, (box(0.16, 0.16, 0.10, (0, 0, 0.05)),), "dark")
+        _seven_joints(robot, side)
     return robot
 
 

@@ -109,11 +109,11 @@ class Robot:
                 ]
         self.lines.append("  </link>")
 
-    def fixed(self, name: str, parent: str, child: str, xyz: Vector = ZERO, kind: str = "fixed"):
+    def fixed(self, name: str, parent: str, child: str, xyz: Vector = ZERO, kind: str = "fixed", rpy: Vector = ZERO):
         """A joint without limits: `kind` is fixed or floating."""
         self.lines += [
             f'  <joint name="{name}" type="{kind}">',
-            f'    <origin xyz="{vector(xyz)}" rpy="0 0 0"/>',
+            f'    <origin xyz="{vector(xyz)}" rpy="{vector(rpy)}"/>',
             f'    <parent link="{parent}"/>',
             f'    <child link="{child}"/>',
             "  </joint>",
@@ -133,9 +133,41 @@ class Robot:
         rpy: Vector = ZERO,
     ):
         """A revolute joint: limits [degrees], largest torque [N m], speed [rad/s], damping [N m s/rad]."""
-        lower, upper = (number(math.radians(d)) for d in degrees)
+        limits = math.radians(degrees[0]), math.radians(degrees[1])
+        self._axis("revolute", name, parent, child, xyz, axis, limits, effort, speed, damping, rpy)
+
+    def slide(
+        self,
+        name: str,
+        parent: str,
+        child: str,
+        xyz: Vector,
+        axis: Vector,
+        limits: tuple[float, float] | None,
+        effort: float,
+        speed: float,
+        damping: float,
+    ):
+        """A prismatic joint: limits [m], None: 50 m to both sides; largest force [N], speed [m/s], damping [N s/m]."""
+        self._axis("prismatic", name, parent, child, xyz, axis, limits or (-50.0, 50.0), effort, speed, damping, ZERO)
+
+    def _axis(
+        self,
+        kind: str,
+        name: str,
+        parent: str,
+        child: str,
+        xyz: Vector,
+        axis: Vector,
+        limits: tuple[float, float],
+        effort: float,
+        speed: float,
+        damping: float,
+        rpy: Vector,
+    ):
+        lower, upper = (number(value) for value in limits)
         self.lines += [
-            f'  <joint name="{name}" type="revolute">',
+            f'  <joint name="{name}" type="{kind}">',
             f'    <origin xyz="{vector(xyz)}" rpy="{vector(rpy)}"/>',
             f'    <parent link="{parent}"/>',
             f'    <child link="{child}"/>',

@@ -215,6 +215,27 @@ def test_structure_may_change_beside_a_controller() -> None:
     world.step()
 
 
+def test_time_goes_on_when_the_structure_changes() -> None:
+    """A controller of 50 steps a period: its time, when it is due, and what it holds stay as they were."""
+
+    class Clock(Ramp):
+        times: list[float]
+
+        def prepare(self, time: float) -> None:
+            self.times.append(time)
+
+    world = world_of(arm())
+    clock = world.add_controller(Clock(world.skeletons[0], period=50))
+    clock.times = []
+    world.step(75)
+    held = clock.forces
+    world.add_skeleton(arm(), "other")
+    np.testing.assert_array_equal(clock.forces, held)
+    world.step(75)
+    np.testing.assert_allclose(clock.times, [0.0, 50 * world.time_step, 100 * world.time_step], atol=1e-15)
+    assert clock.calls == 3
+
+
 def test_mistakes() -> None:
     s, other = arm(), arm()
     world = world_of(s)

@@ -34,7 +34,7 @@ def test_every_demo_has_a_name_a_program_and_a_description():
     assert {
         *("atlas_puppet", "balance", "biped_stand", "box_stacking", "boxes", "chain", "collisions", "dominoes", "hand"),
         *("human_puppet", "hybrid", "ik", "joint_constraints", "motion_analysis", "multi_pendulum", "rover"),
-        "rover_on_soil",
+        *("rover_on_soil", "lander", "spacecraft"),
     } <= set(demos.names())
     for name in demos.names():
         first = demos.description(name).partition("\n")[0]
@@ -629,7 +629,6 @@ def test_motions_of_ones_own_are_analysed():
 
 
 def test_the_rover_reaches_way_points_by_dead_reckoning():
-    from kido.demos.driving import REACHED
     from kido.demos.rover import GOALS
 
     demo = demos.load("rover")
@@ -664,7 +663,7 @@ def test_the_rover_reaches_way_points_by_dead_reckoning():
     # It turned to the next one where it believed to be near enough; a tick of the guidance is 3 cm.
     assert len(reached) >= 3
     for k in range(1, len(reached)):
-        assert np.linalg.norm(reached[k][:2] - GOALS[k - 1]) < REACHED + max(off) + 0.03 + 0.01
+        assert np.linalg.norm(reached[k][:2] - GOALS[k - 1]) < 0.5 + max(off) + 0.03 + 0.01
     assert 0.0 < max(off) < 0.03 * driven[0]  # 3 % of the way: wheels turn farther than the chassis moves, and slip
     assert number(demo, "energy") > 40.0 * G * (max(highest) - start[2])  # at least what lifted it
     assert abs(number(demo, "slip")) < 0.3
@@ -819,3 +818,50 @@ def test_other_landings_of_the_demo_come_down_elsewhere():
     demo.slide("Thrust of an engine [N]", 300.0)  # less than its weight
     demo.run(30.0)
     assert number(demo, "speed") > 20.0
+
+
+# Spacecraft ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_spacecraft_turns_flies_to_the_port_and_empties_its_wheels():
+    from kido.demos.spacecraft import EMPTIED, FAR, FLIGHT, NEAR, TURN
+
+    demo = demos.load("spacecraft")
+    craft = demo.model.skeleton("spacecraft")
+    hub = craft.body("hub")
+    demo.run(2.0)
+    before = hub.world_transform[:3, :3].copy()
+    assert number(demo, "from the station") == pytest.approx(-FAR, abs=1e-3)
+    demo.press("1")
+    demo.press("V")
+    worst_off = worst(demo, max(TURN, FLIGHT) + 10.0, "attitude")
+    # About its own y axis by a quarter of a circle, as well as star tracker and gyroscopes tell.
+    turn = np.array([[0, 0, 1.0], [0, 1, 0], [-1, 0, 0]])
+    np.testing.assert_allclose(before.T @ hub.world_transform[:3, :3], turn, atol=2e-3)
+    assert worst_off < 20.0  # [mrad]
+    assert number(demo, "from the station") == pytest.approx(-NEAR, abs=0.02)
+    assert abs(number(demo, "approaches")) < 2e-3
+    # At least the propellant that gaining and losing the path's greatest speed takes, by 220 s of specific impulse.
+    gained = 2.0 * 15.0 / 8.0 * (NEAR - FAR) / FLIGHT
+    assert gained < number(demo, "propellant") * 220.0 * 9.80665 / 500.0 < 2.0 * gained
+    used = number(demo, "propellant")
+    demo.slide("Torque from outside [N m]", 0.5)
+    fullest = worst(demo, 60.0, "momentum of the wheels")
+    assert 0.9 * EMPTIED < fullest < 1.2 * EMPTIED  # 0.49 N m for 60 s would be 30 N m s
+    demo.slide("Torque from outside [N m]", 0.0)
+    demo.run(40.0)
+    assert number(demo, "momentum of the wheels") < 0.5 * EMPTIED and number(demo, "propellant") > used
+
+
+def test_the_spacecraft_begins_anew_after_a_reset_to_the_bit():
+    def fly():
+        demo.press("3")
+        demo.run(20.0)
+        return demo.model.skeleton("spacecraft").positions.copy()
+
+    demo = demos.load("spacecraft")
+    demo.press("3")  # at time 0, as after a reset
+    demo.model.reset()
+    first = fly()
+    demo.model.reset()
+    np.testing.assert_array_equal(fly(), first)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from device_bench import give
@@ -10,7 +12,7 @@ from scipy.special import j1, jnp_zeros
 
 import kido
 from kido.devices import SloshTank, Thruster, slosh
-from kido.systems import BodyPort, System
+from kido.systems import BodyPort, Checkpoint, System
 
 G, RHO = 9.81, 1000.0
 XI = jnp_zeros(1, 1)[0]
@@ -157,23 +159,47 @@ def test_a_rocket_that_burns_its_tank() -> None:
     assert rocket.mass == pytest.approx(30.0, rel=1e-5)
 
 
-def test_a_checkpoint_has_the_level() -> None:
-    def made() -> tuple[System, SloshTank]:
-        system, tank = tanked(kido.PrismaticJoint("slide", (0, 1, 0)), False)
-        tank.swinging.skeleton.dofs[-2].position = 0.05
-        give(system, tank.flow, 5.0)
-        return system, tank
+@pytest.mark.parametrize("springs", [False, True], ids=["pendulum", "springs"])
+def test_a_checkpoint_has_the_level_and_with_it_inertias(springs: bool, tmp_path: Path) -> None:
+    """A rocket between two ticks, by a file: in a new system, and in the same one with inertias of later."""
 
-    one, tank = made()
-    one.run(2.005)
-    before = one.checkpoint()
-    one.run(0.5)
-    two, other = made()
-    two.run(0.0)
-    two.restore(before)
-    two.run(0.5)
-    np.testing.assert_array_equal(other.swinging.skeleton.positions, tank.swinging.skeleton.positions)
-    assert other.swinging.mass == tank.swinging.mass
+    def made() -> tuple[System, SloshTank, kido.Skeleton]:
+        world = kido.World(time_step=1e-3, gravity=(0, 0, 0))
+        rocket = kido.Skeleton("rocket")
+        body = rocket.add_body("body", kido.FreeJoint(), inertia=kido.Inertia.from_diagonal(30.0, (5.0, 5.0, 1.0)))
+        world.add_skeleton(rocket)
+        system = System(world=world)
+        tank = system.add(SloshTank(body, 0.25, 60.0, [0, 0, -0.3], springs, rate=20))
+        motor, port = system.add(Thruster(thrust=3000.0, specific_impulse=200.0, rate=20)), system.add(BodyPort(body))
+        give(system, motor.command, 1.0)
+        system.connect(motor.flow, tank.flow)
+        system.connect(motor.force, port.force)
+        system.connect(port.rotation, motor.rotation)
+        rocket.dofs[-1].position, rocket.velocities = 0.03, [0.1, -0.2, 0.05, 0, 0, 0, 0, 0]
+        return system, tank, rocket
+
+    def state(tank: SloshTank, rocket: kido.Skeleton) -> list[np.ndarray]:
+        inertias = [x for b in rocket.bodies for x in (b.inertia.mass, *b.inertia.com, *b.inertia.moment.ravel())]
+        return [rocket.positions, rocket.velocities, np.array(inertias), np.array(tank.mass.value)]
+
+    one, tank, rocket = made()
+    one.run(2.013)
+    one.checkpoint().save(tmp_path / "middle")
+    middle = state(tank, rocket)
+    one.run(1.5)
+    last = state(tank, rocket)
+    assert not any(np.array_equal(a, b) for a, b in zip(middle, last, strict=True))
+    two, other, its = made()
+    two.run(0.3)
+    for system, liquid, skeleton in ((two, other, its), (one, tank, rocket)):
+        liquid.density = 900.0  # the checkpoint's comes back
+        system.run(0.1)
+        system.restore(Checkpoint.load(tmp_path / "middle"))
+        for found, expected in zip(state(liquid, skeleton), middle, strict=True):
+            np.testing.assert_array_equal(found, expected)
+        system.run(1.5)
+        for found, expected in zip(state(liquid, skeleton), last, strict=True):
+            np.testing.assert_array_equal(found, expected)
 
 
 def test_what_does_not_fit_is_named() -> None:

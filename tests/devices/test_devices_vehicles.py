@@ -23,6 +23,7 @@ from kido.devices import (
     ReactionWheel,
     SoilWheel,
     Thruster,
+    WayPoints,
 )
 from kido.systems import BodyPort, Input, JointPort, Model, Output, State, System
 
@@ -311,6 +312,35 @@ def test_pure_pursuit_leads_through_the_goal(goal) -> None:
     system = on_bench(behind, position=at, rotation=turn, goal=(at - turn @ (*goal, 0.0))[:2])
     system.run(0.1)
     assert abs(behind.curvature.value) == 2.0
+
+
+def test_way_points_follow_each_other_and_begin_again() -> None:
+    """The distance falls from 1.5 m in 3 s, again and again; at ticks of 1 s it is 0.5 m first after 2 s."""
+
+    class Saw(Model):
+        distance = Output("m")
+
+        def outputs(self):
+            return {"distance": 1.5 - 0.5 * (self.time - 3.0 * np.floor(self.time / 3.0))}
+
+    goals = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+    system = System()
+    saw, way = system.add(Saw()), system.add(WayPoints("way", goals, rate=1, reached=0.6))
+    system.connect(saw.distance, way.distance)
+    seen = []
+    system.run(0.0)
+    for _ in range(12):
+        seen.append(way.goal.value.tolist())
+        system.run(1.0)
+    assert seen == [goals[k] for k in (0, 0, 1, 1, 1, 2, 2, 2, 0, 0, 0, 1)]
+    way.set_parameters(goals=[[7.0, 8.0]] * 3, by_hand=1.0, curve=0.3)
+    system.run(1.0)
+    assert way.goal.value.tolist() == [7.0, 8.0] and way.curvature.value == 0.3
+    for wrong in ([1.0, 2.0], [[1.0, 2.0, 3.0]], [], [[np.nan, 0.0]]):
+        with pytest.raises(kido.ModelError, match="goals: expected places"):
+            WayPoints("way", wrong)
+    with pytest.raises(kido.ModelError, match="expected shape"):
+        way.goals = [[1.0, 2.0]]
 
 
 def test_an_energy_meter_counts_what_is_taken() -> None:

@@ -53,6 +53,12 @@ def test_mass_matrix_forces_and_accelerations_are_newtons(case: tuple[FlexibleTr
     assert relative_error(tree.forward_dynamics(dense.q, dense.u, tau), dense.udot) < 1e-10
 
 
+def test_log_determinant_is_a_sum_over_eliminations(case: tuple[FlexibleTree, Dense]) -> None:
+    tree, dense = case
+    sign, value = np.linalg.slogdet(dense.forces()[0])
+    assert sign > 0.0 and abs(tree.log_determinant(dense.q) - value) < 1e-10  # NumPy's own error by the condition
+
+
 def test_energy_and_momentum_are_those_of_the_points(case: tuple[FlexibleTree, Dense]) -> None:
     tree, dense = case
     M, _ = dense.forces()
@@ -85,6 +91,24 @@ def test_a_body_without_modes_is_rigid() -> None:
     q, u, tau = rng.normal(size=(3, 7))
     assert relative_error(tree.forward_dynamics(q, u, tau), skeleton.forward_dynamics(q, u, tau)) < 1e-12
     assert relative_error(tree.mass_matrix(q), kido.quantities.mass_matrix(skeleton, q)) < 1e-13
+
+
+def test_a_consistent_mass_matrix_is_as_good_as_points() -> None:
+    """Two elements of a string, whose masses are spread evenly: integrals by matrix are those by Gauss points."""
+    ends = np.array([[0.0, 0.1, 0.2], [1.0, -0.3, 0.1], [1.5, 0.4, -0.2]])
+    moved = np.random.default_rng(0).normal(size=(3, 3, 1))
+    consistent, (x, weight) = np.zeros((3, 3)), np.polynomial.legendre.leggauss(2)
+    N, masses = [], []
+    for k, mass in enumerate((0.7, 1.2)):
+        consistent[k : k + 2, k : k + 2] += mass / 6.0 * np.array([[2.0, 1.0], [1.0, 2.0]])
+        for s, w in zip(0.5 * (x + 1.0), 0.5 * weight, strict=True):
+            N.append([*[0.0] * k, 1.0 - s, s, *[0.0] * (1 - k)])
+            masses.append(w * mass)
+    N = np.array(N)
+    by_matrix = Modes(consistent, ends, moved, [1.0])
+    by_points = Modes(masses, N @ ends, np.tensordot(N, moved, 1), [1.0])
+    for what in ("mass", "mass_matrix", "first_moment", "moment", "S1", "J1", "J2", "R1", "R2"):
+        assert np.allclose(getattr(by_matrix, what), getattr(by_points, what), rtol=1e-13, atol=1e-15), what
 
 
 # Terms of second order ---------------------------------------------------------------------------------------

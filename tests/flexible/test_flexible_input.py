@@ -41,11 +41,18 @@ def coupled() -> np.ndarray:
         ({"stiffness": [np.nan, 1.0]}, "stiffness: expected finite numbers"),
         ({"masses": [1.0, 1.0]}, r"masses: expected an array \(3\)"),
         ({"masses": [1.0, -1.0, 1.0]}, "masses: expected numbers that are not negative"),
+        ({"masses": -np.eye(3)}, "masses: expected a symmetric positive definite mass matrix"),
+        (
+            {"masses": [[1.0, 0.5, 0], [0, 1, 0], [0, 0, 1]]},
+            "masses: expected a symmetric positive definite mass matrix",
+        ),
         ({"masses": [1.0, 0.0, 0.0]}, "mode 'mode1' moves no mass"),
         ({"positions": [[0, 0], [1, 1], [2, 2]]}, r"positions: expected an array \(any x 3\)"),
         ({"shapes": np.zeros((3, 2, 2))}, r"shapes: expected an array \(3 x 3 x any\)"),
         ({"second_order": np.arange(36.0).reshape(3, 3, 2, 2)}, "second_order: expected second derivatives, symmetric"),
         ({"damping_ratio": -0.1}, "damping_ratio: expected numbers that are not negative"),
+        ({"rayleigh": (0.0, -1.0)}, "rayleigh: expected numbers that are not negative"),
+        ({"rayleigh": 0.1}, r"rayleigh: expected an array \(2\)"),
         ({"damping_ratio": "much"}, "damping_ratio: expected"),
         ({"names": ["a", "a"]}, "names: expected 2 different names"),
         ({"nodes": ["tip"]}, "nodes: expected ModeNode objects, got 'tip'"),
@@ -109,7 +116,7 @@ def test_bodies_that_cannot_be_flexible_are_left_as_they_are() -> None:
         FlexibleBody(heavy, modes())
     carrier = skeleton.add_body("carrier", kido.WeldJoint(), heavy)
     skeleton.add_body("carrier_tip", kido.WeldJoint(), heavy)
-    with pytest.raises(kido.ModelError, match="has a body 'carrier_tip' already"):
+    with pytest.raises(kido.ModelError, match="has a body or joint 'carrier_tip' already"):
         FlexibleBody(carrier, modes())
     skeleton.add_body("load", kido.WeldJoint(), carrier)
     with pytest.raises(kido.ModelError, match="body 'carrier' carries 'load': make it flexible first"):
@@ -133,6 +140,22 @@ def test_trees_that_cannot_be() -> None:
         tree.transform(3, np.zeros(3))  # type: ignore[arg-type]
     assert tree.names == ("body_joint", "body.mode1", "body.mode2")
     assert tree.modes_of(body) == slice(1, 3)
+
+
+def test_edits_that_take_a_flexible_body_apart_are_refused() -> None:
+    skeleton = kido.Skeleton("s")
+    body = FlexibleBody(skeleton.add_body("body", kido.RevoluteJoint()), modes())
+    tree = FlexibleTree(skeleton, [body])
+    body.body.inertia = kido.Inertia(3.0)
+    with pytest.raises(
+        kido.ModelError, match="flexible body 'body': its inertia is that of its modes, and was changed"
+    ):
+        tree.mass_matrix(np.zeros(3))
+    body.body.inertia = body.modes.inertia
+    assert tree.mass_matrix(np.zeros(3)).shape == (3, 3)
+    body.node("tip").remove()
+    with pytest.raises(kido.ModelError, match="the body 'body_tip' of its node 'tip' was taken away"):
+        tree.mass_matrix(np.zeros(3))
 
 
 def test_edits_of_the_skeleton_are_followed() -> None:

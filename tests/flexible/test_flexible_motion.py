@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import kido
 from kido.flexible import FlexibleBody, FlexibleTree, Material, Section, beam_modes
@@ -90,6 +91,27 @@ def test_small_steps_keep_energy_and_momenta() -> None:
     assert np.abs(limit - np.append(tree.momentum(q, u), total(tree, q, u))).max() < 1e-10
 
 
+def test_a_spinning_free_beam_keeps_momentum_and_energy() -> None:
+    """Integrated to 1e-13 by another program, which a planar joint allows: its rates are its velocities."""
+    skeleton = kido.Skeleton("spinner")
+    skeleton.gravity = (0.0, 0.0, 0.0)
+    modes = beam_modes(
+        2.0, Section.rectangle(0.02, 0.05), ALUMINIUM, bending_y=2, axial=1, boundary="free", theory="euler-bernoulli"
+    )
+    tree = FlexibleTree(skeleton, [FlexibleBody(skeleton.add_body("beam", kido.PlanarJoint()), modes)])
+    q, u = np.array([0.0, 0.0, 0.3, 0.01, -0.002, 1e-5]), np.array([0.1, -0.2, 4.0, 0.1, 0.05, 0.0])
+
+    def rates(t: float, state: np.ndarray) -> np.ndarray:
+        return np.concatenate([state[6:], tree.forward_dynamics(state[:6], state[6:])])
+
+    found = solve_ivp(rates, (0.0, 0.2), np.append(q, u), method="DOP853", rtol=3e-14, atol=1e-16)
+    ends = [(x[:6], x[6:]) for x in found.y.T]
+    P, E = np.array([tree.momentum(*x) for x in ends]), np.array([total(tree, *x) for x in ends])
+    assert np.ptp(E - E[0]) < 1e-12 * E[0]
+    assert np.abs(P - P[0]).max() < 1e-12 * np.abs(P[0]).max()
+    assert np.ptp([tree.kinetic_energy(*x) for x in ends]) > 1e-3 * E[0]  # which was traded meanwhile
+
+
 def test_modes_of_ten_kilohertz_are_stable_at_a_millisecond() -> None:
     tree = satellite(damping=0.02, axial=7)
     assert tree.bodies[0].modes.frequencies.max() > 2.0 * np.pi * 1e4
@@ -115,6 +137,15 @@ def test_damping_takes_the_energy_of_vibration_away() -> None:
     cycle = 2.0 * np.pi / (w * np.sqrt(1.0 - 0.03**2))
     motion = tree.simulate([1e-3], [0.0], 10.0 * cycle, cycle / 2000.0)
     assert np.isclose(motion.positions[-1, 0], 1e-3 * np.exp(-0.03 * w * motion.times[-1]), rtol=5e-3)
+
+
+def test_damping_by_ratio_and_by_rayleighs_two_numbers() -> None:
+    """D = 2 zeta sqrt(K M) + a M + b K of each mode."""
+    modes = beam_modes(
+        1.0, Section.tube(0.02), ALUMINIUM, bending_z=2, damping_ratio=(0.01, 0.02), rayleigh=(0.3, 1e-4)
+    )
+    M, K = np.diag(modes.mass_matrix), modes.stiffness
+    assert np.allclose(modes.damping, 2.0 * np.array([0.01, 0.02]) * np.sqrt(K * M) + 0.3 * M + 1e-4 * K, rtol=1e-14)
 
 
 def test_forces_and_prescribed_motion() -> None:
@@ -152,6 +183,8 @@ def test_bad_states_and_times_are_named() -> None:
             tree.simulate(q, u, value)  # type: ignore[arg-type]
     with pytest.raises(kido.ModelError, match="prescribed: expected coordinates of joints, below 7, got 8"):
         tree.simulate(q, u, 0.1, prescribed={8: lambda t: 0.0})
+    with pytest.raises(kido.ModelError, match="prescribed: expected coordinates of joints, below 7, got 'hub'"):
+        tree.simulate(q, u, 0.1, prescribed={"hub": lambda t: 0.0})  # type: ignore[dict-item]
     with pytest.raises(kido.StateError, match="the motion became NaN or infinite after"):
         tree.simulate(q, u, 0.1, forces=np.full(17, 1e300))
 

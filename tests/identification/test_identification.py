@@ -21,6 +21,7 @@ from kido.identification import (
     log_cholesky,
     pseudo_inertia,
 )
+from kido.identification.consistent import bending
 
 UR5 = "ur_description/urdf/ur5_robot.urdf"
 
@@ -227,6 +228,13 @@ def test_log_cholesky_and_its_derivative() -> None:
         ]
         assert np.allclose(own, np.array(by_differences).T, atol=1e-7 * max(1.0, np.abs(own).max()))
         assert slopes.shape == (10, 10)
+    # Many at once, and second derivatives of a linear function of the numbers, against differences of the first.
+    theta, slope = rng.normal(size=(2, 3, 10))
+    numbers, slopes = from_log_cholesky(theta)
+    assert all(np.allclose(numbers[k], from_log_cholesky(theta[k])[0], rtol=1e-14) for k in range(3))
+    ahead, behind = (from_log_cholesky(theta[:, None] + s * h * np.eye(10))[1] for s in (1.0, -1.0))
+    by_differences = np.einsum("kjpi,kp->kij", ahead - behind, slope) / (2 * h)
+    assert np.abs(bending(theta, slope) - by_differences).max() < 1e-8 * np.abs(by_differences).max()
 
 
 def block_on_floor(friction: float, restitution: float, height: float, speed: float) -> kido.World:

@@ -12,9 +12,10 @@ from scipy.spatial.transform import Rotation
 
 import kido
 from kido import models
+from kido.systems import Model, Output, Parameter, System, as_unit
 
 ROOT = Path(__file__).resolve().parents[2]
-ROBOTS = ("arm7", "hand", "humanoid", "quadruped")
+ROBOTS = ("arm7", "hand", "humanoid", "quadruped", "two_arms")
 WORLDS = {
     "stack": models.stack_scene(),
     "container": models.container_scene(),
@@ -275,3 +276,35 @@ def test_the_rover_carries_alike_on_all_wheels():
     assert np.abs(loads) == pytest.approx(np.full(6, total / 6.0), rel=0.15)
     left, right = (rover.dof(f"rocker_{side}").position for side in ("left", "right"))
     assert left == pytest.approx(-right, abs=1e-12)
+
+
+def test_a_cart_on_wheels_from_a_file_rolls_as_they_turn() -> None:
+    """Four of the same file on one body: what turns them is their own, what carries them is the ground."""
+
+    class Wanted(Model):
+        spin, value = Parameter(5.0, "rad/s"), Output("rad/s")
+
+        def outputs(self):
+            return {"value": self.spin}
+
+    world = kido.World(time_step=2e-3)
+    world.add_ground(friction=0.9)
+    cart = kido.Skeleton("cart")
+    box = cart.add_body("box", kido.FreeJoint("box"), inertia=kido.Inertia.from_shape(kido.Box((0.6, 0.3, 0.1)), 8.0))
+    cart.positions = [0, 0, 0, 0, 0, 0.12]
+    world.add_skeleton(cart)
+    system = System(world=world)
+    wanted = system.add(Wanted())
+    for name, x, y in (("fl", 0.22, 0.2), ("fr", 0.22, -0.2), ("rl", -0.22, 0.2), ("rr", -0.22, -0.2)):
+        wheel = system.add(models.assembly("wheel", box, f"wheel_{name}", place=(x, y, -0.02), mass=1.5))
+        system.connect(wanted.value, wheel["wanted"])
+    assert cart.mass == pytest.approx(8.0 + 4 * 1.5)
+    system.run(2.0)
+    assert system["wheel_rr.spin"].value == pytest.approx(5.0, abs=0.01)  # the integral has settled
+    assert box.linear_velocity()[0] == pytest.approx(0.1 * 5.0, rel=0.01)  # it rolls, radius 0.1 m
+    assert box.world_transform[2, 3] == pytest.approx(0.12, abs=1e-3)
+    assert system["wheel_fl.motor.current"].unit == as_unit("A")
+    system.remove("wheel_fl")
+    wanted.spin = 0.0
+    system.run(2.0)
+    assert cart.num_bodies == 4 and np.abs(cart.velocities).max() < 0.02

@@ -14,12 +14,12 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import kido
-from kido.devices import Rendezvous, rodrigues_parameters
-from kido.environment import EARTH, MARS, Orbit, OrbitFrame, Tide, clohessy_wiltshire, hill_axes
+from kido.devices import rodrigues_parameters
+from kido.environment import EARTH, MARS, Orbit, clohessy_wiltshire, hill_axes
 from kido.errors import ModelError, StateError
 from kido.models import Landing, SpacecraftControl, lander, spacecraft
 from kido.models.landing import FEET, dispersed
-from kido.systems import BodyPort, System
+from kido.systems import System
 
 G = MARS.mu / MARS.radius**2
 
@@ -113,17 +113,9 @@ def test_rendezvous_near_a_target_in_orbit() -> None:
     hub.parent_joint.set_linear_velocity(H @ np.cross((0, 0, n), start))
     world.add_skeleton(craft)
     system = System(world=world)
-    control = system.add(SpacecraftControl("control", craft, noise=0.0))
-    frame, tide = system.add(OrbitFrame("target", position=r, velocity=v)), system.add(Tide(mass=craft.mass))
-    port = system.add(BodyPort(hub, name="in_orbit"))
-    guide = system.add(Rendezvous("guide", start=start, goal=(0.0, -5.0, 0.0), begin=600.0, duration=400.0))
-    for source, goal in (
-        (frame.position, tide.origin), (port.position, tide.position), (tide.force, port.force),
-        (port.position, guide.position), (port.velocity, guide.velocity), (port.rotation, guide.rotation),
-        (frame.position, guide.target_position), (frame.velocity, guide.target_velocity),
-        (guide.force, control["jets.force"]),
-    ):  # fmt: skip
-        system.connect(source, goal)
+    line = {"start": start, "goal": (0.0, -5.0, 0.0), "begin": 600.0, "duration": 400.0}
+    parts = system.add(kido.models.assembly("spacecraft", craft, position=r, velocity=v, noise=0.0, **line))
+    control, frame, guide = parts["control"], parts["target"], parts["guide"]
     # Nothing pushes it: it drifts as Clohessy and Wiltshire say, but for 3/2 n^2 rho^2 / R, and steps of first order.
     system.run(590.0)
     assert np.linalg.norm(frame.position.value - orbit.after(590.0, EARTH.mu).state(EARTH.mu)[0]) < 1e-6

@@ -162,6 +162,78 @@ def test_rows_of_cones_and_penalties() -> None:
     assert np.abs(own - slope).max() < 1e-6 * np.abs(slope).max()
 
 
+@pytest.mark.parametrize("name, length, height", [("solo", 0.06, 0.04), ("anymal", 0.15, 0.08)])
+def test_diagonal_feet_step(name: str, length: float, height: float, example_robots: Path) -> None:
+    """Two feet lift, swing and land where they are asked to, the others stay; the motion is one of the dynamics."""
+    s, feet = robot(name, example_robots)
+    n, lift, land, N = s.num_dofs, 12, 27, 40
+    start = np.zeros(2 * n)
+    for dof in s.dofs[6:]:  # knees inwards
+        bend = {"HFE": 0.4, "KFE": -0.8}.get(dof.name.split("_")[1], 0.0) * (2.0 if name == "solo" else 1.0)
+        start[dof.index] = bend if "F" in dof.name.split("_")[0] else -bend
+    X = Batch(s).forward_kinematics(start[None, :n])[0]
+    where = {foot: X[s.body(foot).index, :3, 3] for foot in feet}
+    swinging, landing, middle = (feet[0], feet[3]), np.eye(N)[land], np.eye(N)[(lift + land) // 2]
+    phases = [
+        SkeletonDynamics.contact(s.body(foot), *span)
+        for foot in feet
+        for span in (((0, lift), (land, N)) if foot in swinging else ((0, N),))
+    ]
+    dynamics = SkeletonDynamics(s, 0.02, actuated=range(6, n), contacts=phases)
+    Q = np.concatenate([np.full(6, 1.0), np.full(n - 6, 0.1), np.full(n, 0.01)])
+    goal = start + length / 2 * np.eye(2 * n)[3]
+    problem = ControlProblem(
+        dynamics, start, N,
+        [QuadraticCost(Q, 1e-3, target=start), Penalty(FrictionCone(dynamics, 0.7, least=2.0), 1e-2),
+         *(PointCost(s, f, where[f] + [length / 2, 0, height], 1e3 * middle) for f in swinging)],
+        QuadraticCost(np.concatenate([np.full(6, 100.0), np.ones(2 * n - 6)]), target=goal),
+        equality=[PointCost(s, foot, where[foot] + [length, 0, 0], landing) for foot in swinging],
+        controls=np.tile(dynamics.holding_controls(start)[0], (N, 1)),
+    )  # fmt: skip
+    found = DdpSolver().solve(problem)
+    assert found.converged
+    states, controls = problem.split(found.x)
+    assert np.abs(dynamics.simulate(start, controls) - states).max() < 1e-9
+    X = Batch(s).forward_kinematics(np.ascontiguousarray(states[:, :n]))
+    for foot in feet:
+        path = X[:, s.body(foot).index, :3, 3] - where[foot]
+        if foot in swinging:
+            assert np.abs(path[land] - [length, 0, 0]).max() < 1e-6 and path[:, 2].max() > 0.5 * height
+            assert np.abs(path[land + 1 :] - path[land + 1]).max() < 2e-3
+        else:
+            assert np.abs(path).max() < 2e-3
+    assert np.abs(dynamics.contact_impulses(states[:-1])[land]).max() > 0.0
+
+
+def test_reach_on_whole_soles() -> None:
+    """A humanoid of 35 coordinates stands on soles that cannot turn and brings a hand to a place."""
+    s, feet = robot("humanoid", Path())
+    n, N = s.num_dofs, 30
+    soles = [SkeletonDynamics.contact(s.body(foot), 0, N, directions=np.eye(6)) for foot in feet]
+    dynamics = SkeletonDynamics(s, 0.02, actuated=range(6, n), contacts=soles)
+    still = np.zeros(2 * n)
+    hold = dynamics.holding_controls(still)[0]
+    weight = dynamics.contact_wrenches(still[None], hold[None])[0, :, 3:].sum(axis=0)
+    assert np.allclose(weight, [0.0, 0.0, 9.81 * s.mass], atol=1e-8)
+    hand = s.body("left_hand").index
+    goal = Batch(s).forward_kinematics(still[None, :n])[0, hand, :3, 3] + [0.25, 0.05, 0.2]
+    problem = ControlProblem(
+        dynamics, still, N,
+        [QuadraticCost(np.concatenate([np.ones(n), np.full(n, 0.01)]), 1e-4, target_control=hold),
+         Penalty(FrictionCone(dynamics, 0.7, least=20.0), 1e-3)],
+        [PointCost(s, hand, goal, 1e4), QuadraticCost(np.concatenate([np.zeros(n), np.full(n, 5.0)]))],
+        controls=np.tile(hold, (N, 1)),
+    )  # fmt: skip
+    found = DdpSolver().solve(problem)
+    assert found.converged
+    states, controls = problem.split(found.x)
+    X = Batch(s).forward_kinematics(np.ascontiguousarray(states[:, :n]))
+    assert np.linalg.norm(X[-1, hand, :3, 3] - goal) < 0.02
+    for foot in feet:
+        assert np.abs(X[:, s.body(foot).index] - X[0, s.body(foot).index]).max() < 2e-3
+    assert dynamics.contact_wrenches(states[:-1], controls)[:, :, 5].min() > 20.0
+
+
 STEP, LIFT, LAND, STEPS = 0.01, 30, 60, 100
 
 

@@ -71,6 +71,20 @@ def test_derivatives_of_steps_on_manifolds() -> None:
     assert np.allclose(dynamics.differences(dynamics.moved(X, steps), X), steps, atol=1e-12)
 
 
+def test_derivatives_are_carried_across_open_gaps() -> None:
+    """A gap stays as it is, to second order, if the state behind it moves by T(-gap) times what comes before it."""
+    rng = np.random.default_rng(5)
+    dynamics = SkeletonDynamics(chain(), 0.05)
+    X, U, after, d = (rng.normal(size=(4, k)) for k in (24, 12, 24, 24))
+    gaps = dynamics.differences(dynamics.step(X, U), after)
+    assert np.abs(gaps[:, :9]).max() > 1.0
+    across, (A, _) = dynamics.move_derivatives(-gaps), dynamics.derivatives(X, U)
+    assert across is not None
+    step = 1e-5 * np.einsum("kij,kj->ki", across[1] @ A, d)
+    moved = dynamics.differences(dynamics.step(dynamics.moved(X, 1e-5 * d), U), dynamics.moved(after, step))
+    assert np.abs(moved - gaps).max() < 1e-3 * np.abs(step).max()
+
+
 def test_structured_derivatives_on_manifolds_are_those_of_the_functions() -> None:
     """Gradient and Jacobians by the problem's variables, far from where they begin, against central differences."""
     s, rng = chain(), np.random.default_rng(2)

@@ -11,7 +11,17 @@ from test_checker import INERTIA, arm
 from test_planner import GOAL, START, states_along, walled
 
 import kido
-from kido.planning import PRM, AITStar, CollisionChecker, Environment, GoalError, NoPathError, RRTConnect, StartError
+from kido.planning import (
+    PRM,
+    AITStar,
+    CollisionChecker,
+    Environment,
+    GoalError,
+    NoPathError,
+    Path,
+    RRTConnect,
+    StartError,
+)
 from kido.shapes import Box, Sphere
 
 SMALL = 1e-4  # radius of a point [m]: it makes ways longer by about as much at each corner
@@ -93,6 +103,16 @@ def test_of_several_goals_the_nearest_by_way_is_taken():
     near = np.array([0.05, 0.9])
     path = AITStar(checker).plan(FROM, [TO, near], max_seconds=20.0, max_batches=3)
     assert path.states[-1] == pytest.approx(near) and len(path) == 2 and len(path.costs) == 1
+
+
+def test_paths_on_the_border_of_limits_end():
+    """Next to nothing of the ellipsoid of shorter paths is within limits; a path of one state stays there."""
+    checker = CollisionChecker(point(), certified=True)
+    a, b = np.array([0.0, 0.0]), np.array([0.0, 1.0])
+    checker.environment = Environment().add("post", Box((0.02, 0.02, 1.0)), [0.0, 0.5, 0.0])
+    path = AITStar(checker).plan(a, b, max_seconds=20.0, max_batches=10)
+    assert 2 * np.hypot(0.49, 0.01) + 0.02 - 1e-6 < path.length < 1.01 * (2 * np.hypot(0.49, 0.01) + 0.02)
+    assert (Path(a[None], ["x", "y"]).at([0.0, 0.5]) == a).all()
 
 
 def test_shortest_on_a_roadmap():

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["description", "load", "names", "path"]
 
 _FOLDER = Path(__file__).parent
-_OWN = ("__init__", "demo", "driving")
+_OWN = ("__init__", "demo", "garage")
 
 
 def names() -> list[str]:

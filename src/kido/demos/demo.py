@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -151,6 +151,25 @@ class Demo(FixedAttributes):
     def every_frame(self, f: F) -> F:
         """Decorator: the function is called with the time [s] at every frame, 60 times a second, also in a pause."""
         self._frames.append(f)
+        return f
+
+    def task(self, f: F) -> F:
+        """Decorator: the generator function is run beside the world; it yields seconds to wait for.
+
+        Begun at the first frame, and anew at the first after the world was reset.
+        """
+        run: Iterator[float] = iter(())
+        due, last = 0.0, math.inf
+
+        def act(now: float) -> None:
+            nonlocal run, due, last
+            if now < last:
+                run, due = f(), now
+            last = now
+            while now >= due:
+                due = now + next(run, math.inf)
+
+        self._frames.append(act)
         return f
 
     def on_page(self, f: F) -> F:

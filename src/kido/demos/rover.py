@@ -10,13 +10,13 @@ import numpy as np
 
 import kido
 from kido.demos.demo import Demo
-from kido.demos.driving import SHARPEST, WHEELS, guided
 from kido.environment import add_crater, rough_heights
 from kido.models.mechanisms import at
-from kido.models.vehicles import RADIUS
+from kido.models.vehicles import RADIUS, WHEELS
 from kido.systems import System
 
 GOALS = ((4.0, 0.5), (7.5, 3.5), (6.0, 7.5), (1.0, 7.0), (-3.0, 3.0), (0.0, 0.0))  # [m]
+SHARPEST = 0.8  # [1/m] that it is steered by hand
 
 
 def ground():
@@ -41,7 +41,9 @@ def make():
     floor, chassis = ground(), rover.body("chassis")
     world.add_skeleton(floor.skeleton)
     system = System(world=world)
-    helm, pursuit, reckoning, drives = guided(system, made, GOALS)
+    parts = system.add(kido.models.assembly("rover", rover, goals=GOALS))
+    helm, pursuit, reckoning = (parts[name] for name in ("way", "pursuit", "reckoning"))
+    drives = [parts[name] for name in WHEELS]
     system.run(0.0)  # from now on steps of the world run it
     demo = Demo(world, duration=40.0, camera=((-3.0, -4.5, 2.6), (1.2, 0.6, 0.2)))
     paths, speed, last = ([], []), 0.3, 0.0

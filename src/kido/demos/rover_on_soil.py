@@ -11,10 +11,9 @@ import numpy as np
 
 import kido
 from kido.demos.demo import Demo
-from kido.demos.driving import WHEELS, guided
 from kido.devices import WheelOnSoil
 from kido.models.mechanisms import at
-from kido.models.vehicles import RADIUS, WIDTH
+from kido.models.vehicles import RADIUS, WHEELS, WIDTH
 from kido.systems import System
 
 SAND = {
@@ -65,14 +64,14 @@ def vehicle():
             shape.collision = False
     rover.dof(5).position += max(float(height(waves, *rover.body(f"wheel_{n}").world_transform[:2, 3])) for n in WHEELS)
     system = System(world=world)
-    _, pursuit, reckoning, drives = guided(system, made, GOALS)
-    reckoning.radius = (1.0 - SLIP) * RADIUS
+    begin = {"start": rover.body("chassis").world_transform[:3, 3], "rolling": (1.0 - SLIP) * RADIUS}
+    parts = system.add(kido.models.assembly("rover", rover, goals=GOALS, **begin))
     wheels = [
         system.add(WheelOnSoil(f"soil_{n}", rover.body(f"wheel_{n}"), waves, width=WIDTH, radius=RADIUS, **SAND))
         for n in WHEELS
     ]
     system.run(0.0)  # from now on steps of the world run it
-    return system, pursuit, drives, wheels
+    return system, parts["pursuit"], [parts[name] for name in WHEELS], wheels
 
 
 def make():

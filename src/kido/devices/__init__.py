@@ -27,7 +27,7 @@ from kido.devices.sensors import (
 )
 from kido.devices.soil import Soil, SoilContact, SoilTrack, SoilWheel
 from kido.devices.spacecraft import ControlMomentGyro, ReactionWheel, Rendezvous, Thruster
-from kido.devices.steering import Ackermann, DeadReckoning, EnergyMeter, PurePursuit, WheelDrive
+from kido.devices.steering import Ackermann, DeadReckoning, EnergyMeter, PurePursuit, WayPoints, WheelDrive
 from kido.devices.tanks import Slosh, SloshTank, slosh
 from kido.devices.tracks import BeltTrack
 from kido.devices.vision import ImageSensor, Lidar
@@ -84,6 +84,7 @@ __all__ = [
     "Thruster",
     "ThrusterCluster",
     "TorqueSensor",
+    "WayPoints",
     "WheelContact",
     "WheelDrive",
     "WheelMotor",

@@ -11,6 +11,8 @@ from kido.devices.drives import PID, Gear, Servo
 from kido.devices.motors import DCMotor
 from kido.devices.navigation import turned
 from kido.devices.sensors import Encoder
+from kido.errors import ModelError
+from kido.math.transform import numbers_or_nan
 from kido.systems import Assembly, Input, JointPort, Model, Output, Parameter, State
 
 
@@ -83,6 +85,47 @@ class PurePursuit(Model):
         sharp = np.where(y >= 0.0, self.sharpest, -self.sharpest)
         arc = np.where(x > 0.0, 2.0 * y / (way @ way + 1e-12), sharp)
         return {"curvature": np.clip(arc, -self.sharpest, self.sharpest), "distance": np.sqrt(way @ way)}
+
+
+class WayPoints(Model):
+    """Which of several places is the goal, speed and curvature on the way there: each in turn, then the first again.
+
+    By hand, the curvature is that of the parameter. The next one is the goal once the distance is below `reached`.
+
+    Args:
+        name: in its assembly.
+        goals: places (n, 2) [m].
+        **values: as of `Model`.
+
+    Raises:
+        ModelError: goals that are no places.
+    """
+
+    rate = 10
+    cruise, reached = Parameter(0.3, "m/s"), Parameter(0.5, "m", low=0.0)
+    curve, by_hand = Parameter(0.0, "1/m"), Parameter(0.0, doc="above 0: steered by `curve`")
+    goals = Parameter(((0.0, 0.0),), "m")
+    asked = Input("1/m", default=0.0, doc="curvature that leads to the goal")
+    distance = Input("m", doc="to the goal")
+    speed, curvature, goal = Output("m/s"), Output("1/m"), Output("m", 2)
+    number = State("1", doc="of places reached")
+
+    def __init__(self, name: str | None = None, goals: ArrayLike = ((0.0, 0.0),), **values: Any):
+        super().__init__(name, **values)
+        places = numbers_or_nan(goals)
+        if places.ndim != 2 or places.shape[1] != 2 or not np.isfinite(places).all() or not len(places):
+            raise ModelError(f"model {self.name!r}: goals: expected places (n, 2), got {goals!r:.100}")
+        self.redeclare(goals=Parameter(places, "m"))
+
+    def outputs(self):
+        count = len(self.goals)
+        chosen = np.array([abs(self.number % count - k) < 0.5 for k in range(count)])
+        curvature = np.where(self.by_hand > 0.0, self.curve, self.asked)
+        return {"speed": self.cruise, "curvature": curvature, "goal": chosen @ self.goals}
+
+    def update(self):
+        near = (self.distance > 0.0) * (self.distance < self.reached)  # it is 0 before all ticks
+        return {"number": self.number + near}
 
 
 class EnergyMeter(Model):

@@ -123,6 +123,7 @@ def beam_modes(
     theory: str = "timoshenko",
     boundary: str = "clamped",
     damping_ratio: ArrayLike = 0.0,
+    rayleigh: ArrayLike = (0.0, 0.0),
     foreshortening: bool = True,
     elements: int = 32,
 ) -> Modes:
@@ -137,7 +138,7 @@ def beam_modes(
         boundary: "clamped": modes of the beam held at the inboard node; "free": those of the free beam, less the
             motion of the inboard node; "craig-bampton": deflections by forces at the tip, and modes with it held.
             Whichever, they are made orthogonal with the inboard node held.
-        damping_ratio: as of `Modes`, kinds one after another.
+        damping_ratio, rayleigh: as of `Modes`, kinds one after another.
         foreshortening: whether bending shortens the beam, which stiffens it where it is pulled.
         elements: finite elements along the beam.
 
@@ -170,7 +171,7 @@ def beam_modes(
     kinds = [("bending_y", bending_y), ("bending_z", bending_z), ("axial", axial), ("torsion", torsion)]
     for kind, number in kinds:
         beam.add(kind, int(number))
-    return beam.modes(places, damping_ratio, foreshortening)
+    return beam.modes(places, foreshortening, damping_ratio=damping_ratio, rayleigh=rayleigh)
 
 
 class _Line:
@@ -252,7 +253,7 @@ class _Beam:
         vectors, stiffness = _lowest(K, M, number, held, self.boundary, line, kind)
         value, _, _ = line.shapes(np.append(line.x, line.length), shear)
         reach = value @ vectors
-        scale = np.sign(reach[-1]) / np.abs(reach).max(axis=0)
+        scale = np.where(reach[-1] < 0.0, -1.0, 1.0) / np.abs(reach).max(axis=0)
         self.fields.append((kind, shear, vectors * scale, stiffness * scale**2))
 
     def displacements(self, x: Array, offset: Array) -> tuple[Array, Array, Array]:
@@ -289,7 +290,7 @@ class _Beam:
         before = np.concatenate([np.zeros((1, *whole.shape[1:])), np.cumsum(whole, axis=0)])
         return before[starts] + over(edges[starts], x)
 
-    def modes(self, places: Mapping[str, float], damping_ratio: ArrayLike, foreshortening: bool) -> Modes:
+    def modes(self, places: Mapping[str, float], foreshortening: bool, **damping: ArrayLike) -> Modes:
         line, a = self.line, self.section
         corners = np.zeros((1, 2))
         if self.thick:  # four points with the moments of the section
@@ -311,7 +312,7 @@ class _Beam:
         ]
         names = [f"{kind}{k + 1}" for kind, _, vectors, _ in self.fields for k in range(vectors.shape[1])]
         stiffness = np.concatenate([k for *_, k in self.fields])
-        return Modes(masses, np.column_stack([x, offset]), shapes, stiffness, nodes, bent, damping_ratio, names)
+        return Modes(masses, np.column_stack([x, offset]), shapes, stiffness, nodes, bent, names=names, **damping)
 
 
 def _lowest(K: Array, M: Array, number: int, held: int, boundary: str, line: _Line, kind: str) -> tuple[Array, Array]:
@@ -327,25 +328,25 @@ def _lowest(K: Array, M: Array, number: int, held: int, boundary: str, line: _Li
         if held == 2:
             rigid[::2, 1], rigid[1::2, 1] = np.arange(line.elements + 1) * line.h, 1.0
         basis = V - rigid @ V[:held]
+    elif boundary == "craig-bampton":
+        if number < held:
+            raise ModelError(f"{kind}: craig-bampton needs at least {held} modes, for forces at the tip; got {number}")
+        basis = _craig_bampton(K, M, number, held)
     else:
         basis = np.eye(size)[:, held:]
-        if boundary == "craig-bampton":
-            if number < held:
-                raise ModelError(
-                    f"{kind}: craig-bampton needs at least {held} modes, for forces at the tip; got {number}"
-                )
-            tip = np.arange(size - 2, size - 2 + held)
-            inner = np.setdiff1d(np.arange(held, size), tip)
-            static = np.zeros((size, held))
-            static[tip] = np.eye(held)
-            static[inner] = -scipy.linalg.solve(K[np.ix_(inner, inner)], K[np.ix_(inner, tip)], assume_a="pos")
-            basis = static
-            if number > held:
-                _, W = scipy.linalg.eigh(
-                    K[np.ix_(inner, inner)], M[np.ix_(inner, inner)], subset_by_index=(0, number - held - 1)
-                )
-                fixed_tip = np.zeros((size, number - held))
-                fixed_tip[inner] = W
-                basis = np.column_stack([static, fixed_tip])
     values, W = scipy.linalg.eigh(basis.T @ K @ basis, basis.T @ M @ basis, subset_by_index=(0, number - 1))
     return basis @ W, values
+
+
+def _craig_bampton(K: Array, M: Array, number: int, held: int) -> Array:
+    """Deflections by displacements of the tip, and the lowest modes with the tip held."""
+    size = len(K)
+    tip = np.arange(size - 2, size - 2 + held)
+    inner = np.setdiff1d(np.arange(held, size), tip)
+    inside = np.ix_(inner, inner)
+    basis = np.zeros((size, number))
+    basis[tip, :held] = np.eye(held)
+    basis[inner, :held] = -scipy.linalg.solve(K[inside], K[np.ix_(inner, tip)], assume_a="pos")
+    if number > held:
+        basis[inner, held:] = scipy.linalg.eigh(K[inside], M[inside], subset_by_index=(0, number - held - 1))[1]
+    return basis

@@ -43,9 +43,12 @@ class FlexibleBody(FixedAttributes):
             )
         skeleton = body.skeleton
         places = {node.name: f"{body.name}_{node.name}" for node in modes.nodes}
-        taken = [name for name in places.values() if any(b.name == name for b in skeleton.bodies)]
+        used = {b.name for b in skeleton.bodies} | {joint.name.removesuffix("_joint") for joint in skeleton.joints}
+        taken = [name for name in places.values() if name in used]
         if taken:
-            raise ModelError(f"skeleton {skeleton.name!r} has a body {taken[0]!r} already: rename it, or the node")
+            raise ModelError(
+                f"skeleton {skeleton.name!r} has a body or joint {taken[0]!r} already: rename it, or the node"
+            )
         self.body, self.modes = body, modes
         body.inertia = modes.inertia
         body.own_link = True
@@ -66,6 +69,22 @@ class FlexibleBody(FixedAttributes):
         if name not in self._nodes:
             raise NameLookupError(f"node of flexible body {self.body.name!r}", name, list(self._nodes))
         return self._nodes[name]
+
+    def check(self) -> None:
+        """See that edits of the skeleton have left what the body consists of.
+
+        Raises:
+            ModelError: the body has another inertia, or a node's body is not welded to it any more; says which.
+        """
+        own, modes = self.body.inertia, self.modes.inertia
+        if own.mass != modes.mass or (own.com != modes.com).any() or (own.moment != modes.moment).any():
+            raise ModelError(f"flexible body {self.body.name!r}: its inertia is that of its modes, and was changed")
+        for name, node in self._nodes.items():
+            attached = node.skeleton is self.body.skeleton and node.parent is self.body
+            if not attached or node.parent_joint.num_dofs:
+                raise ModelError(
+                    f"flexible body {self.body.name!r}: the body {node.name!r} of its node {name!r} was taken away"
+                )
 
     def __repr__(self) -> str:
         return f"FlexibleBody({self.body.name!r}, {self.modes!r})"

@@ -6,10 +6,12 @@ are not finite or of another size.
 
 from __future__ import annotations
 
+import math
+
 from kido.flexible import sweeps
 from kido.flexible.motion import deformed_inertia
 from kido.flexible.schema import FLEX
-from kido.jit import direct_entry, entry, kernel, view
+from kido.jit import clear, direct_entry, entry, kernel, view
 from kido.kernels.entries import OK, REFUSED
 from kido.kernels.integration import advance, to_body_axes, to_parent_axes
 from kido.kernels.springs import add_spring_forces
@@ -125,6 +127,26 @@ def forward_dynamics(tree, data, flex, q, u, tau, udot):
     sweeps.velocities(t, d, f)
     status = int(sweeps.forward_dynamics(t, d, f, 0.0))
     write(d.udot, f.acceleration, udot)
+    return OK if status < 0 else 2 + status
+
+
+@direct_entry(f"{CALL},f8[::1])")
+def log_determinant(tree, data, flex, q, out):
+    """ln det M, to out[0]; returns as `forward_dynamics` does."""
+    t, d, f = view(TREE, tree), view(DATA, data), view(FLEX, flex)
+    if read(q, d.q, f.eta) != OK:
+        return REFUSED
+    clear(d.u)
+    clear(f.rate)
+    sweeps.positions(t, d, f)
+    sweeps.velocities(t, d, f)
+    status = int(sweeps.forward_dynamics(t, d, f, 0.0))
+    total = 0.0
+    for k in range(d.Dinv.shape[0]):
+        total -= math.log(d.Dinv[k])
+    for m in range(f.Dinv.shape[0]):
+        total -= math.log(f.Dinv[m])
+    out[0] = total
     return OK if status < 0 else 2 + status
 
 

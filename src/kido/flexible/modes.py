@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,13 +67,14 @@ class Modes(FixedAttributes):
     matrix is positive definite for small deflections only; beyond, forward dynamics refuses.
 
     Args:
-        masses: (p,) of the points [kg], not negative.
+        masses: (p,) of the points [kg], not negative; or (p, p), a consistent mass matrix of each direction.
         positions: (p, 3) undeformed [m].
         shapes: (p, 3, n) displacements per mode.
         stiffness: (n,) modal stiffness [N/m for shapes without unit], positive.
         nodes: points that bodies may hang on.
         second_order: (p, 3, n, n), symmetric in its last two indices; by default zero.
         damping_ratio: of critical damping: one number or (n,), not negative.
+        rayleigh: a [1/s] and b [s] of a damping a M + b K besides, not negative.
         names: of the modes, by default mode1, mode2, ...
 
     Raises:
@@ -92,34 +93,35 @@ class Modes(FixedAttributes):
         nodes: Sequence[ModeNode] = (),
         second_order: ArrayLike | None = None,
         damping_ratio: ArrayLike = 0.0,
+        rayleigh: ArrayLike = (0.0, 0.0),
         names: Sequence[str] | None = None,
     ):
         rho = numbers(positions, "positions", (None, 3))
         p = len(rho)
-        m = numbers(masses, "masses", (p,))
-        if not (m >= 0.0).all() or not m.any():
-            raise ModelError(f"masses: expected numbers that are not negative, and some mass, got {m.tolist()}")
+        weigh = _weigh(masses, p)
         phi = numbers(shapes, "shapes", (p, 3, None))
         n = phi.shape[2]
         bent = symmetric(second_order, "second_order", (p, 3, n, n))
+        # Sums over points a^T M b are those of L a and L b, with M = L^T L.
+        one, rho, phi, bent = weigh(np.ones(p)), weigh(rho), weigh(phi), weigh(bent)
         self.names = _names(names, n)
         self.stiffness = fixed(_positive(numbers(stiffness, "stiffness", (n,)), self.names))
-        self.mass_matrix = fixed(np.einsum("p,pam,pan->mn", m, phi, phi))
+        self.mass_matrix = fixed(np.einsum("pam,pan->mn", phi, phi))
         _check_orthogonal(self.mass_matrix, self.names)
-        self.damping = fixed(self._damping(damping_ratio))
+        self.damping = fixed(self._damping(damping_ratio, rayleigh))
         self.nodes = _checked_nodes(nodes, n)
-        self.mass = float(m.sum())
-        self.first_moment = fixed(m @ rho)
-        self.moment = fixed(second_moment(m, rho[:, :, None], rho[:, :, None])[0, 0])
-        self.S1 = fixed(np.einsum("p,pam->ma", m, phi))
-        self.S2 = fixed(np.einsum("p,pamn->mna", m, bent))
-        self.J1 = fixed(2.0 * second_moment(m, rho[:, :, None], phi)[0])
-        along = bent.reshape(p, 3, n * n)
-        self.J2 = fixed(second_moment(m, phi, phi) + second_moment(m, rho[:, :, None], along)[0].reshape(n, n, 3, 3))
-        self.R1 = fixed(np.cross(rho[:, :, None], phi, axis=1).transpose(2, 0, 1).swapaxes(1, 2) @ m)
+        self.mass = float(one @ one)
+        self.first_moment = fixed(one @ rho)
+        self.moment = fixed(second_moment(rho[:, :, None], rho[:, :, None])[0, 0])
+        self.S1 = fixed(np.einsum("p,pam->ma", one, phi))
+        self.S2 = fixed(np.einsum("p,pamn->mna", one, bent))
+        self.J1 = fixed(2.0 * second_moment(rho[:, :, None], phi)[0])
+        along = second_moment(rho[:, :, None], bent.reshape(p, 3, n * n))[0].reshape(n, n, 3, 3)
+        self.J2 = fixed(second_moment(phi, phi) + along)
+        self.R1 = fixed(np.cross(rho[:, None], phi.swapaxes(1, 2)).sum(axis=0))
         turning = np.cross(phi[:, :, None, :], phi[:, :, :, None], axis=1)  # (p, 3, m, n): Phi_n x Phi_m
         turning = turning + np.cross(rho[:, :, None, None], bent, axis=1)
-        self.R2 = fixed(np.einsum("p,pamn->mna", m, turning))
+        self.R2 = fixed(np.einsum("pamn->mna", turning))
 
     @property
     def number(self) -> int:
@@ -148,12 +150,14 @@ class Modes(FixedAttributes):
                 return node
         raise NameLookupError("node", name, [node.name for node in self.nodes])
 
-    def _damping(self, ratio: ArrayLike) -> Array:
-        n = self.number
+    def _damping(self, ratio: ArrayLike, rayleigh: ArrayLike) -> Array:
+        n, M = self.number, np.diag(self.mass_matrix)
         zeta = numbers(ratio if np.ndim(ratio) else [ratio] * n, "damping_ratio", (n,))
-        if not (zeta >= 0.0).all():
-            raise ModelError(f"damping_ratio: expected numbers that are not negative, got {zeta.tolist()}")
-        return 2.0 * zeta * np.sqrt(self.stiffness * np.diag(self.mass_matrix))
+        a, b = numbers(rayleigh, "rayleigh", (2,))
+        for what, given in (("damping_ratio", zeta), ("rayleigh", np.array([a, b]))):
+            if not (given >= 0.0).all():
+                raise ModelError(f"{what}: expected numbers that are not negative, got {given.tolist()}")
+        return 2.0 * zeta * np.sqrt(self.stiffness * M) + a * M + b * self.stiffness
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{w / (2 * np.pi):.4g}" for w in self.frequencies[:6])
@@ -162,10 +166,27 @@ class Modes(FixedAttributes):
         return f"Modes({self.number} of {self.mass:.4g} kg at {shown}{more} Hz; nodes: {nodes or 'none'})"
 
 
-def second_moment(m: Array, a: Array, b: Array) -> Array:
-    """Sum of m ((a . b) 1 - (b a^T + a b^T) / 2) over points: (i, j, 3, 3) of a (p, 3, i) and b (p, 3, j)."""
-    ab = np.einsum("p,pci,pdj->ijcd", m, a, b)
+def second_moment(a: Array, b: Array) -> Array:
+    """Sum of (a . b) 1 - (b a^T + a b^T) / 2 over points: (i, j, 3, 3) of a (p, 3, i) and b (p, 3, j)."""
+    ab = np.einsum("pci,pdj->ijcd", a, b)
     return np.einsum("ijcc->ij", ab)[:, :, None, None] * np.eye(3) - 0.5 * (ab + ab.swapaxes(2, 3))
+
+
+def _weigh(masses: ArrayLike, p: int) -> Callable[[Array], Array]:
+    """x -> L x, along the first index, with L^T L = M of masses or of a mass matrix."""
+    if np.ndim(masses) != 2:
+        m = numbers(masses, "masses", (p,))
+        if not (m >= 0.0).all() or not m.any():
+            raise ModelError(f"masses: expected numbers that are not negative, and some mass, got {m.tolist()}")
+        return lambda x: (np.sqrt(m) * x.T).T
+    M = numbers(masses, "masses", (p, p))
+    try:
+        if np.abs(M - M.T).max() > 1e-9 * np.abs(M).max():
+            raise np.linalg.LinAlgError
+        L = np.linalg.cholesky(M).T
+    except np.linalg.LinAlgError:
+        raise ModelError("masses: expected a symmetric positive definite mass matrix") from None
+    return lambda x: np.tensordot(L, x, 1)
 
 
 def numbers(value: Any, what: str, shape: tuple[int | None, ...]) -> Array:

@@ -19,6 +19,7 @@ from kido.math.transform import as_numbers, as_vector, number_or_nan
 from kido.reprs import brief
 from kido.skeleton import BodyNode, Skeleton
 from kido.skeleton.compiler import Links, compile_skeleton
+from kido.tree import data_for
 
 Array = NDArray[np.float64]
 ORIGIN = (0.0, 0.0, 0.0)
@@ -159,6 +160,16 @@ class FlexibleTree(FixedAttributes):
         self._call(entries.forward_dynamics, *state, self._forces(forces), udot)
         return udot
 
+    def log_determinant(self, positions: ArrayLike) -> float:
+        """ln det M, the sum of ln D over coordinates as they are eliminated. O(n).
+
+        Raises:
+            ModelError: as `forward_dynamics`.
+        """
+        out = np.empty(1)
+        self._call(entries.log_determinant, self._vector(positions, "positions"), out)
+        return float(out[0])
+
     def kinetic_energy(self, positions: ArrayLike, velocities: ArrayLike) -> float:
         """Of all bodies [J]."""
         return float(self._sums(positions, velocities)[0])
@@ -199,45 +210,46 @@ class FlexibleTree(FixedAttributes):
         number, n = max(round(duration / time_step), 1), self.num_coordinates
         given = dict(prescribed or {})
         for k in given:
-            if not 0 <= k < self.skeleton.num_dofs:
+            if not isinstance(k, int | np.integer) or not 0 <= k < self.skeleton.num_dofs:
                 raise ModelError(
                     f"prescribed: expected coordinates of joints, below {self.skeleton.num_dofs}, got {k!r}"
                 )
         Q, U = np.empty((number + 1, n)), np.empty((number + 1, n))
         Q[0], U[0] = self._vector(positions, "positions"), self._vector(velocities, "velocities")
-        tree = self._tree_of_steps(list(given))
+        tree, data, flex = self._arrays_of_steps(list(given))
         called = callable(forces) or bool(given)
+        constant = self._forces(None if callable(forces) else forces)
         for s in range(number) if called else (0,):
             time = s * time_step
-            applied = forces(time, Q[s].copy(), U[s].copy()) if callable(forces) else forces
+            acting = self._forces(forces(time, Q[s].copy(), U[s].copy())) if callable(forces) else constant
             for k, acceleration in given.items():
-                self._data.udot[k] = acceleration(time + 0.5 * time_step)
+                data.udot[k] = acceleration(time + 0.5 * time_step)
             last = s + 1 if called else number
-            self._run(tree, time_step, Q[s : last + 1], U[s : last + 1], self._forces(applied), s)
+            status = entries.steps(
+                tree.address, data.address, flex.address, float(time_step), last - s, Q[s].copy(), U[s].copy(), acting,
+                Q[s + 1 : last + 1], U[s + 1 : last + 1],
+            )  # fmt: skip
+            if status < 0:
+                raise StateError(
+                    f"skeleton {self.skeleton.name!r}: the motion became NaN or infinite after "
+                    f"{(s - status) * time_step:g} s; a smaller time step or smaller forces may help"
+                )
+            self._raise_for(status)
         return FlexibleMotion(np.linspace(0.0, number * time_step, number + 1), Q, U)
 
     # Calls -----------------------------------------------------------------------------------------------
 
-    def _tree_of_steps(self, prescribed: list[int]) -> Struct:
-        """The tree with free joints that move in fixed axes, as worlds have them, but for those that are prescribed."""
+    def _arrays_of_steps(self, prescribed: list[int]) -> tuple[Struct, Struct, Struct]:
+        """Tree, data and FLEX of a motion, apart from those of other calls, which forces may make.
+
+        Free joints move in fixed axes, as those of worlds do, but for prescribed ones.
+        """
         links, tree = self._compiled(), self._tree
         kind, flags = links.kinds_in_worlds(tree.kind), np.zeros_like(tree.prescribed)
         flags[prescribed] = 1
         moved = tree.body_of_dof[prescribed]
         kind[moved] = tree.kind[moved]
-        return tree.sharing(kind=kind, prescribed=flags)
-
-    def _run(self, tree: Struct, h: float, Q: Array, U: Array, forces: Array, first: int) -> None:
-        """Steps from the states in the first rows, which fill the others."""
-        q, u = Q[0].copy(), U[0].copy()
-        t, d, f = tree.address, self._data.address, self._flex.address
-        status = entries.steps(t, d, f, float(h), len(Q) - 1, q, u, forces, Q[1:], U[1:])
-        if status < 0:
-            raise StateError(
-                f"skeleton {self.skeleton.name!r}: the motion became NaN or infinite after "
-                f"{(first - status) * h:g} s; a smaller time step or smaller forces may help"
-            )
-        self._raise_for(status)
+        return tree.sharing(kind=kind, prescribed=flags), data_for(tree), fill(links, self.bodies)
 
     def _sums(self, positions: ArrayLike, velocities: ArrayLike) -> Array:
         out = np.empty(8)
@@ -292,6 +304,7 @@ class FlexibleTree(FixedAttributes):
                     raise ModelError(
                         f"flexible body {flexible.body.name!r} was taken out of skeleton {skeleton.name!r}"
                     )
+                flexible.check()
             self._links, self._tree, self._data = compile_skeleton(skeleton, np.array(skeleton.gravity))
             self._flex = fill(self._links, self.bodies)
             self._version = skeleton.version

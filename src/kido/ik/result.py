@@ -57,12 +57,15 @@ class IkResult:
         numbers: (..., n + REPORT) positions and report, as `kido.ik.engine.search` has them.
         n: how many of them are positions.
         more: what `of` adds.
+        contacts: for each of many, what touches where its tasks alone are met, or None.
     """
 
-    __slots__ = ("_more", "_n", "_numbers")
+    __slots__ = ("_contacts", "_more", "_n", "_numbers")
 
-    def __init__(self, numbers: Array, n: int, more: dict[str, Any] | None = None):
-        self._numbers, self._n, self._more = numbers, n, more
+    def __init__(
+        self, numbers: Array, n: int, more: dict[str, Any] | None = None, contacts: Sequence[Any] | None = None
+    ):
+        self._numbers, self._n, self._more, self._contacts = numbers, n, more, contacts
 
     @classmethod
     def of(
@@ -88,6 +91,11 @@ class IkResult:
 
     def _told(self, what: str, otherwise: Any) -> Any:
         return otherwise if self._more is None else self._more[what]
+
+    @property
+    def numbers(self) -> Array:
+        """(..., n + REPORT) positions and report, as they are."""
+        return self._numbers
 
     # What was found --------------------------------------------------------------------------------------------
 
@@ -163,7 +171,20 @@ class IkResult:
     @property
     def reason(self) -> str:
         """Why the solver stopped, in words."""
-        return self._told("reason", "") or str(self.status)
+        told = self._told("reason", "") or str(self.status)
+        if self._numbers.ndim == 1 and self.contact is not None:
+            told += f": where the tasks are met, {self.contact}"
+        return told
+
+    @property
+    def contact(self) -> Any:
+        """Of `IkSolver(avoid=...)`, where the tasks were not met without touching: what touches where they are met.
+
+        A `kido.planning.Contact`, two names; None: nothing does, or they are not met anyway. Of many a tuple of these.
+        """
+        if self._numbers.ndim == 1:
+            return None if self._contacts is None else self._contacts[0]
+        return tuple([None] * len(self) if self._contacts is None else self._contacts)
 
     @property
     def solution(self) -> Any:
@@ -184,7 +205,8 @@ class IkResult:
     def __getitem__(self, index: int) -> IkResult:
         if self._numbers.ndim == 1:
             raise TypeError("this is the result of one solve")
-        return IkResult(self._numbers[index], self._n)
+        contacts = None if self._contacts is None else [self._contacts[index]]
+        return IkResult(self._numbers[index], self._n, contacts=contacts)
 
     def __iter__(self) -> Iterator[IkResult]:
         return (self[k] for k in range(len(self)))

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from kido.arrays import ReadOnlyArray, read_only_copy
 from kido.attributes import FixedAttributes
 from kido.errors import ModelError, StateError
+from kido.ik.avoidance import Avoidance, Avoided
 from kido.ik.coupling import coupling_of
 from kido.ik.engine import solve as kernels
 from kido.ik.engine.arrays import SearchArrays, Settings
@@ -99,6 +100,10 @@ class IkSolver(FixedAttributes):
     close to the start as full turns allow. Ball and free joints are moved on their manifolds, or, if their positions
     have limits, in these.
 
+    With `avoid`, results touch nothing: see `kido.ik.avoidance`. What counts as met is found free by the checker, with
+    its margins. A target that was not met so has a `contact`: what touches where
+    the tasks are met. That it cannot be met without is not proved by it.
+
     Args:
         tasks: a body or other node (its pose is then the task), a `Task`, or a list of these.
         dofs: active coordinates, as for `Skeleton.get_positions`; by default those that move a task's node or target
@@ -112,6 +117,9 @@ class IkSolver(FixedAttributes):
         seeds: positions (n, dofs) to try after the start.
         samples: size of the table of sampled positions.
         seed: of the table.
+        refine: where nothing meets, make the best ends minima; without, results are the best ends.
+        avoid: what says which states collide, such as a `kido.planning.CollisionChecker` of the skeleton; coordinates
+            that it holds are held where it has them. None: collisions are not looked at.
 
     Raises:
         ModelError: tasks that are none, or of several skeletons.
@@ -142,14 +150,21 @@ class IkSolver(FixedAttributes):
         seeds: ArrayLike | None = None,
         samples: int = 1024,
         seed: int = 0,
+        refine: bool = True,
+        avoid: Avoided | None = None,
     ):
         self._tasks, self.turn = _as_tasks(tasks), Turn()
         self._skeleton = _checked_skeleton(skeleton_of(self._tasks) if skeleton is None else skeleton)
         self._dofs = dofs
-        self._settings = Settings(attempts, iterations, max_iterations, time_limit, samples, seed)
+        self._settings = Settings(attempts, iterations, max_iterations, time_limit, samples, seed, refine)
         self._seeds = seeds
         self._arrays: SearchArrays | None = None
         self._pool: SearchPool | None = None
+        self._avoidance: Avoidance | None = None
+        if avoid is not None:
+            options = {"attempts": attempts, "iterations": iterations, "max_iterations": max_iterations,
+                       "time_limit": time_limit, "seeds": seeds, "samples": samples, "seed": seed}  # fmt: skip
+            self._avoidance = Avoidance(avoid, self._skeleton, self._tasks, self.dofs, options)
         self._current()
 
     @property
@@ -229,6 +244,10 @@ class IkSolver(FixedAttributes):
             ModelError: a target that is no rigid transform, or too few or too many.
             StateError: a start of the wrong size or not finite.
         """
+        if self._avoidance is not None:
+            q = self._skeleton.positions if start is None else positions_of(self._skeleton, start, "start")
+            X = None if target is None else self._checked_targets(target)[None]
+            return self.solve_batch(X, q, threads=1)[0]
         skeleton = self._skeleton
         state = skeleton.current_state
         with self.turn:
@@ -273,6 +292,15 @@ class IkSolver(FixedAttributes):
         return IkResult(out[0], a.dofs_of_skeleton)
 
     @in_turn
+    def seeds_near(self, targets: Array | None, number: int) -> Array:
+        """Sampled positions (samples, number, dofs), or fewer, with poses nearest to targets (samples, tasks, 4, 4).
+
+        None: some for all, (1, number, dofs).
+        """
+        self._arrays = a = self._current().completed()
+        return a.seeds_near(targets, number)
+
+    @in_turn
     def solve_batch(
         self, targets: ArrayLike | None = None, starts: ArrayLike | None = None, threads: int | None = None
     ) -> IkResult:
@@ -292,7 +320,9 @@ class IkSolver(FixedAttributes):
         """
         self._arrays = a = self._current().completed()
         skeleton, n = self._skeleton, self._skeleton.num_dofs
-        q = self._checked_starts(starts)
+        q, avoidance = self._checked_starts(starts), self._avoidance
+        if avoidance is not None:
+            q = avoidance.held(q)
         if targets is None:
             a.follow_targets(skeleton)
             X = np.zeros((len(q), 0))
@@ -304,7 +334,7 @@ class IkSolver(FixedAttributes):
             self._pool = SearchPool()
         found = IkResult(self._pool.run(a, X, q, 1 if any(k.in_python for k in a.callbacks) else threads), n)
         raise_failures(a.callbacks)
-        return found
+        return found if avoidance is None else avoidance.cleared(found, X, threads)
 
     def _checked_starts(self, starts: ArrayLike | None) -> Array:
         n = self._skeleton.num_dofs

@@ -1,4 +1,4 @@
-"""Doors, drawers and valves: objects that hang on the world by a joint, and what their handles need.
+"""Doors, drawers, valves and nuts: objects that hang on the world by a joint, and what their handles need.
 
 `skeleton.node("handle")` is where one takes them.
 """
@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido import quantities
 from kido.errors import ModelError
-from kido.math.transform import as_positive, as_transform, as_vector
+from kido.math.transform import as_flag, as_positive, as_transform, as_vector, number_or_nan
 from kido.shapes import Box, Cylinder, Shape
-from kido.skeleton import BodyNode, EndEffector, Inertia, Joint, PrismaticJoint, RevoluteJoint, Skeleton
+from kido.skeleton import BodyNode, EndEffector, Inertia, Joint, PrismaticJoint, RevoluteJoint, ScrewJoint, Skeleton
 from kido.skeleton.nodes.node import JacobianNode
 
 Array = NDArray[np.float64]
@@ -26,11 +26,13 @@ def door(
     pose: object = None,
     opening: float = np.pi / 2,
     name: str = "door",
+    pull: bool = False,
+    standoff: float = 0.0,
 ) -> Skeleton:
     """A door that turns about the z axis of its pose, from 0 (closed, along x) to `opening`.
 
     Its node "handle" is at the end of the door, a tenth of the width from its edge, at half the height, on the side
-    of -y, z along the door's normal.
+    of -y, or of +y, to which it opens, z along the door's normal.
 
     Args:
         width, height, thickness: [m]
@@ -38,14 +40,23 @@ def door(
         pose: of the hinge's foot in the world.
         opening: largest angle [rad].
         name: of the skeleton and its body.
+        pull: whether the handle is on the side to which it opens.
+        standoff: of the handle from the leaf [m].
     """
     size = [as_positive(v, f"door {name!r}: size", "m") for v in (width, thickness, height)]
     joint = RevoluteJoint(f"{name}_hinge", axis=(0, 0, 1), transform_from_parent=_pose(pose, name))
     joint.position_lower_limit, joint.position_upper_limit = 0.0, as_positive(opening, f"door {name!r}: opening", "rad")
-    at = [0.9 * size[0], -0.5 * size[1], 0.5 * size[2]]
-    return _object(
-        name, joint, Box((size[0], size[1], size[2])), (size[0] / 2, 0, size[2] / 2), mass, at, (0.0, -1.0, 0.0)
-    )
+    side = 1.0 if as_flag(pull, f"door {name!r}: pull") else -1.0
+    if not 0.0 <= number_or_nan(standoff) < np.inf:
+        raise ModelError(f"door {name!r}: standoff: expected a length not below 0, got {standoff!r}")
+    at = [0.9 * size[0], side * (0.5 * size[1] + standoff), 0.5 * size[2]]
+    middle, leaf = (size[0] / 2, 0, size[2] / 2), Box((size[0], size[1], size[2]))
+    made = _object(name, joint, leaf, middle, mass, at, (0.0, side, 0.0))
+    if standoff > 0.0:
+        bar, X = Cylinder(0.012, standoff), np.eye(4)
+        X[:3] = [[1, 0, 0, at[0]], [0, 0, -1, at[1] - 0.5 * side * standoff], [0, 1, 0, at[2]]]
+        made.body(0).add_shape(bar, name="bar", transform=X, collision=False)
+    return made
 
 
 def drawer(
@@ -91,6 +102,37 @@ def valve(
     joint.position_lower_limit = 0.0
     joint.position_upper_limit = 2.0 * np.pi * as_positive(turns, f"valve {name!r}: turns")
     return _object(name, joint, Cylinder(r, 0.1 * r), (0, 0, 0), mass, [r, 0.0, 0.0], (0.0, 0.0, 1.0))
+
+
+def nut(
+    size: float = 0.04,
+    mass: float = 0.05,
+    pose: object = None,
+    turns: float = 1.0,
+    pitch: float = 0.002,
+    friction: float = 0.0,
+    name: str = "nut",
+) -> Skeleton:
+    """A nut on a thread along the z axis of its pose: tight at 0, it comes out along z as it is turned.
+
+    Its node "handle" is in the middle of its outer face, z along the way out.
+
+    Args:
+        size: across, and twice its height [m].
+        mass: [kg]
+        pose: of its inner face's middle in the world, tight.
+        turns: from 0 to so many [revolutions].
+        pitch: way for a revolution [m].
+        friction: dry, of the thread [N m].
+        name: of the skeleton and its body.
+    """
+    s = as_positive(size, f"nut {name!r}: size", "m")
+    joint = ScrewJoint(f"{name}_thread", axis=(0, 0, 1), pitch=pitch, transform_from_parent=_pose(pose, name))
+    joint.position_lower_limit = 0.0
+    joint.position_upper_limit = 2.0 * np.pi * as_positive(turns, f"nut {name!r}: turns")
+    joint.coulomb_friction = friction
+    shape = Cylinder(0.5 * s, 0.5 * s)
+    return _object(name, joint, shape, (0, 0, 0.25 * s), mass, [0.0, 0.0, 0.5 * s], (0.0, 0.0, 1.0))
 
 
 def handle_path(handle: JacobianNode, positions: ArrayLike) -> Array:

@@ -198,7 +198,8 @@ class _Finder:
         hand = bool(inner) and all(i.kind in ("hand", None) for i in inner) and limb.kind not in ("torso", "base")
         hand = hand and (limb.kind is not None or longest < limb.num_dofs)
         kind = limb.kind
-        if kind is None or (kind == "base" and above is None and inner and not hand):
+        turns = all(body.parent_joint.kind == JointKind.REVOLUTE for body in limb.moving)  # what slides there drives
+        if kind is None or (kind == "base" and turns and above is None and inner and not hand):
             if inner and not hand:
                 kind = "torso"
             elif limb.num_dofs < 4:

@@ -165,6 +165,28 @@ class Part(Group):
             self.positions = self.of(found.positions)
         return found
 
+    def follow(self, poses: ArrayLike, start: ArrayLike | None = None, jump: float = 0.5) -> Array:
+        """Positions (samples, n) of the part at which its tip goes through poses, each next to those before.
+
+        Args:
+            poses: (samples, 4, 4) in the world.
+            start: positions of the part to begin at; None: as they are.
+            jump: most that a coordinate moves between two poses [rad or m].
+
+        Raises:
+            StateError: a pose is not met, or only by a jump.
+        """
+        solver = IkSolver(self.tip, [dof.name for dof in self.dofs], attempts=1)
+        q, found, path = self.of(self.whole_positions(start)), [], np.asarray(poses, np.float64)
+        for k, pose in enumerate(path):
+            result = self.inverse_kinematics(pose, q, solver=solver)
+            before, q = q, self.of(result.positions)
+            if not result or np.abs(q - before).max() > jump:
+                why = "it is not met" if not result else f"a coordinate would jump by {np.abs(q - before).max():.2g}"
+                raise StateError(f"part {self.name!r}: follow: pose {k} of {len(path)}: {why}")
+            found.append(q)
+        return np.array(found)
+
     def of(self, positions: ArrayLike) -> Array:
         """The part's share (..., n) of positions (..., dofs) of the whole robot."""
         return np.asarray(positions, np.float64)[..., self.shares[0].dofs]

@@ -4,7 +4,7 @@
 moves that would stand still. The block worlds are also built here in any size: `stack`, `container`, `dominoes`;
 `mixed_shapes` is a field of shapes of all kinds. Mechanisms with closed loops and known motions: `andrews_squeezer` and
 others. `rover` is a six-wheeled vehicle, `lander` one on legs, `spacecraft` one with reaction wheels; a `Landing` flies
-the second to the ground of Mars.
+the second to the ground of Mars. `assembly` has what drives and leads them, from files.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from kido.errors import NameLookupError
 from kido.models.scenes import Block, Scene, container_scene, dominoes_scene, stack_scene
 
 if TYPE_CHECKING:
+    from kido.models.assemblies import assembly, assembly_names, assembly_path
     from kido.models.landing import Landing
     from kido.models.mechanisms import (
         Mechanism,
@@ -39,6 +40,9 @@ __all__ = [
     "Scene",
     "SpacecraftControl",
     "andrews_squeezer",
+    "assembly",
+    "assembly_names",
+    "assembly_path",
     "bennett",
     "bricard",
     "build_world",
@@ -73,6 +77,7 @@ _MODULES = {
     "kido.models.vehicles": ("rover",),
     "kido.models.space": ("SpacecraftControl", "lander", "spacecraft"),
     "kido.models.landing": ("Landing",),
+    "kido.models.assemblies": ("assembly", "assembly_names", "assembly_path"),
 }
 
 

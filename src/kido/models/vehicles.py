@@ -17,6 +17,7 @@ AHEAD, BEHIND, HALF = 0.44, 0.22, 0.22  # [m] from the rockers' axis to the fron
 HEIGHT = 0.20  # [m] of the rockers' axis over those of wheels
 BOGIE = 0.06  # [m] of the bogies' axis over those of wheels
 STEERED = ("front", "rear")
+WHEELS = [f"{place}_{side}" for place in ("front", "middle", "rear") for side in ("left", "right")]
 GREY, DARK, GOLD, BLUE = (0.75, 0.77, 0.8), (0.18, 0.19, 0.22), (0.83, 0.66, 0.3), (0.16, 0.25, 0.5)
 
 

@@ -16,6 +16,7 @@ Mansard (2018), "Differential dynamic programming for multi-phase rigid contact 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,7 +73,7 @@ class ContactPhase:
             rows = np.concatenate([rows @ below, rows], axis=1)
         return cls(body.index, as_vector(point, "point"), int(begin), int(end), rows)
 
-    @property
+    @cached_property
     def rows(self) -> Array:
         """(rows, 6) of [angular; linear]."""
         D = self.directions
@@ -116,7 +117,7 @@ class Contacts:
 
     # What is held ---------------------------------------------------------------------------------------------
 
-    def hold(self, q: Array, u: Array, tau: Array, udot: Array, first: int = 0) -> list[Held]:
+    def hold(self, q: Array, u: Array, udot: Array, first: int = 0) -> list[Held]:
         """Add to accelerations (nodes, dofs) what contacts change of them."""
         found = []
         for nodes, active in self.groups(len(q), first):
@@ -142,9 +143,7 @@ class Contacts:
             found.append(Held(nodes, active, p))
         return after, found
 
-    def hold_derivatives(
-        self, q: Array, u: Array, tau: Array, udot: Array, held: list[Held], by: Array
-    ) -> list[Held]:
+    def hold_derivatives(self, q: Array, u: Array, udot: Array, held: list[Held], by: Array) -> list[Held]:
         """Put derivatives of accelerations into `by` (nodes, 3, dofs, dofs), by q, u and T at held nodes.
 
         Returns:
@@ -154,7 +153,7 @@ class Contacts:
         for nodes, active, f, _ in held:
             qn, un, an = q[nodes], u[nodes], udot[nodes]
             slope_q, slope_u, M = self._force_slopes(qn, un, an, f, active)
-            by_q, by_u, J, _ = self._motions(qn, un, an, active)
+            by_q, by_u, J = self._motions(qn, un, an, active, (0, 1, 2))
             one = np.broadcast_to(np.eye(n), M.shape)
             right = np.block([[-slope_q, -slope_u, one], [-by_q, -by_u, np.zeros_like(J)]])
             solved = self._system(M, J, right, active)
@@ -163,9 +162,7 @@ class Contacts:
             found.append(Held(nodes, active, f, tuple(solved[:, n:, k * n : (k + 1) * n] for k in range(3))))
         return found
 
-    def touch_derivatives(
-        self, q: Array, u: Array, after: Array, touched: list[Held], by: Array
-    ) -> list[Held]:
+    def touch_derivatives(self, q: Array, u: Array, after: Array, touched: list[Held], by: Array) -> list[Held]:
         """Put derivatives of velocities after touch-downs into `by` (nodes, dofs, 2 dofs), by q and u.
 
         Returns:
@@ -176,7 +173,7 @@ class Contacts:
             qn, change, zero = q[nodes], after[nodes] - u[nodes], np.zeros_like(u[nodes])
             slope_q, _, M = self._force_slopes(qn, zero, change, p, active)
             slope_q = slope_q - self.batch.inverse_dynamics_derivatives(qn, zero, zero).dq  # gravity is no impulse
-            _, _, J, by_q = self._motions(qn, after[nodes], zero, active)
+            J, by_q = self._motions(qn, after[nodes], zero, active, (2, 3))
             solved = self._system(M, J, np.block([[-slope_q, M], [-by_q, np.zeros_like(J)]]), active)
             by[nodes] = solved[:, :n]
             found.append(Held(nodes, active, p, tuple(solved[:, n:, k * n : (k + 1) * n] for k in range(2))))
@@ -200,25 +197,22 @@ class Contacts:
 
     def _rows(self, q: Array, u: Array, active: list[int]) -> tuple[Array, Array]:
         """J (nodes, rows, dofs), and Jdot u + g J u; the acceleration at udot = 0 is of second degree in u."""
-        _, by_u, J, _ = self._motions(q, u, np.zeros_like(u), active)
+        by_u, J = self._motions(q, u, np.zeros_like(u), active, (1, 2))
         return J, 0.5 * np.einsum("kij,kj->ki", by_u + self.fading * J, u)
 
-    def _motions(self, q: Array, u: Array, udot: Array, active: list[int]) -> tuple[Array, Array, Array, Array]:
-        """Of held rows (nodes, rows, dofs): A + g V by q and by u, A by udot, V by q; see `point_motions`."""
+    def _motions(self, q: Array, u: Array, udot: Array, active: list[int], which: Sequence[int]) -> list[Array]:
+        """Of held rows (nodes, rows, dofs), as `point_motions` has them: A + g V by q, by u, A by udot, V by q."""
         state = self.batch.skeleton.current_state
         tree = state.compiled_tree()
         if self._tree is not tree:
             self._tree, self._spaces = tree, (data_for(tree), derivatives_workspace(tree))
-        phases = [self.phases[i] for i in active]
-        paths, *points = zip(*(state.place_of(state.skeleton.bodies[p.body], p.point) for p in phases))
-        D = np.zeros((len(q), len(phases), 5, 6, q.shape[1]))
+            places = [state.place_of(state.skeleton.bodies[p.body], p.point) for p in self.phases]
+            self._paths, self._points = np.array([p[0] for p in places]), np.array([p[1:] for p in places])
+        D = np.zeros((len(q), len(active), 5, 6, q.shape[1]))
         data, work = (space.address for space in self._spaces)
-        point_motions(
-            tree.address, data, work, np.array(paths), np.array(points).T.copy(),
-            self.fading, q, u, udot, D,
-        )  # fmt: skip
-        found = [np.concatenate([p.rows @ D[:, i, k] for i, p in enumerate(phases)], axis=1) for k in range(4)]
-        return found[0], found[1], found[2], found[3]
+        point_motions(tree.address, data, work, self._paths[active], self._points[active], self.fading, q, u, udot, D)
+        phases = [self.phases[i] for i in active]
+        return [np.concatenate([p.rows @ D[:, i, k] for i, p in enumerate(phases)], axis=1) for k in which]
 
     def _force_slopes(
         self, q: Array, u: Array, udot: Array, forces: Array, active: list[int]

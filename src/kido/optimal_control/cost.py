@@ -105,9 +105,10 @@ class QuadraticCost(Cost):
         off = self._off(states)
         x, xx = _times(self._Q, off) + self._q, _square(self._Q, states.shape[1])
         if self._dynamics is not None:
-            moves = self._dynamics.move_derivatives(off)
+            moves, curved = self._dynamics.move_derivatives(off), np.array(self._dynamics.curved)
             if moves is not None:
-                J = np.linalg.inv(moves[0])
+                J, of_curved = moves[0], (slice(None), curved[:, None], curved)
+                J[of_curved] = np.linalg.inv(J[of_curved])
                 x, xx = np.einsum("kji,kj->ki", J, np.broadcast_to(x, off.shape)), np.swapaxes(J, 1, 2) @ xx @ J
         if controls is None:
             return Quadratic(x, 0.0, xx, 0.0, 0.0)

@@ -1,43 +1,68 @@
 """The linear-quadratic problem of one iteration, by Riccati's recursion, compiled.
 
 min sum_k l_x dx + l_u du + dx^T l_xx dx / 2 + du^T l_ux dx + du^T l_uu du / 2 with dx_{k+1} = A dx + B du + gap and
-controls within bounds. Matrices are multiplied by rows, along memory.
+controls within bounds. Matrices are multiplied by blocks of columns that lie side by side in registers: loops over so
+few numbers are not made so by optimisers.
 """
 
 from __future__ import annotations
 
 import math
 
-from kido.jit import entry, kernel
+from kido.jit import LANES, Struct, entry, floats, fma, kernel, lanes_view, view
 
 _ACTIVE_SETS = 20  # tried for the controls of a node; then what is beyond a bound is cut off
 
 
-@kernel
-def add_product(C, A, B):
-    """C += A B."""
-    for i in range(A.shape[0]):
-        for k in range(A.shape[1]):
-            f = A[i, k]
-            for j in range(B.shape[1]):
-                C[i, j] += f * B[k, j]
+class MATRICES(Struct):
+    X = floats(
+        4, "rows", "columns", doc="[A B], V [A B], the quadratic of states and controls, gains; columns in blocks"
+    )
+
+
+def matrices(n: int, m: int) -> tuple[Struct, Struct]:
+    """`MATRICES` for n states and m controls: by numbers, and the same memory by blocks of neighbouring columns."""
+    blocks = MATRICES(samples=LANES if LANES > 1 else 0, rows=n + m, columns=-(-(n + m) // LANES))
+    rows = MATRICES(X=blocks.X.reshape(4, n + m, LANES * blocks.X.shape[2])) if LANES > 1 else blocks
+    return rows, blocks
 
 
 @kernel
-def add_transposed_product(C, A, B):
-    """C += A^T B, two rows of B at a time."""
-    n = A.shape[0]
-    even = n - n % 2
-    for k in range(0, even, 2):
-        for i in range(A.shape[1]):
-            f, g = A[k, i], A[k + 1, i]
-            for j in range(B.shape[1]):
-                C[i, j] += f * B[k, j] + g * B[k + 1, j]
-    for k in range(even, n):
-        for i in range(A.shape[1]):
-            f = A[k, i]
-            for j in range(B.shape[1]):
-                C[i, j] += f * B[k, j]
+def multiply(M, A, blocks, C, B, rows, inner, wide):
+    """X[C] += M[A] X[B] in the first `wide` blocks of columns; two rows side by side."""
+    for i in range(0, rows - 1, 2):
+        for j in range(wide):
+            c, d = blocks.X[C, i, j], blocks.X[C, i + 1, j]
+            for k in range(inner):
+                x = blocks.X[B, k, j]
+                c, d = fma(M[A, i, k], x, c), fma(M[A, i + 1, k], x, d)
+            blocks.X[C, i, j] = c
+            blocks.X[C, i + 1, j] = d
+    if rows % 2 == 1:
+        for j in range(wide):
+            c = blocks.X[C, rows - 1, j]
+            for k in range(inner):
+                c = fma(M[A, rows - 1, k], blocks.X[B, k, j], c)
+            blocks.X[C, rows - 1, j] = c
+
+
+@kernel
+def multiply_transposed(M, A, blocks, C, B, rows, inner, wide):
+    """`multiply` with the transpose of M[A]."""
+    for i in range(0, rows - 1, 2):
+        for j in range(wide):
+            c, d = blocks.X[C, i, j], blocks.X[C, i + 1, j]
+            for k in range(inner):
+                x = blocks.X[B, k, j]
+                c, d = fma(M[A, k, i], x, c), fma(M[A, k, i + 1], x, d)
+            blocks.X[C, i, j] = c
+            blocks.X[C, i + 1, j] = d
+    if rows % 2 == 1:
+        for j in range(wide):
+            c = blocks.X[C, rows - 1, j]
+            for k in range(inner):
+                c = fma(M[A, k, rows - 1], blocks.X[B, k, j], c)
+            blocks.X[C, rows - 1, j] = c
 
 
 @kernel
@@ -152,28 +177,28 @@ def solve_rows_of_free(L, fixed, d):
 
 @entry(
     "i8(f8[:,:,::1],f8[:,:,::1],f8[:,::1],f8[:,::1],f8[:,:,::1],f8[:,:,::1],f8[:,:,::1],f8[:,::1],f8[:,::1],"
-    "f8[:,::1],f8,f8[:,:,::1],f8[:,:,::1],f8[:,::1],f8[:,::1],f8[:,:,::1],f8[:,:,::1],f8[:,::1],f8[:,:,::1])"
+    "f8[:,::1],f8,f8[:,:,::1],f8[:,:,::1],f8[:,::1],f8[:,::1],i8,i8,f8[:,:,::1],f8[:,:,::1],f8[:,:,::1])"
 )
 def backward(
-    A, B, lx, lu, lxx, lux, luu, gap, low, high, damping, K, k, Vx, fixed, squares, wides, talls, smalls
+    A, B, lx, lu, lxx, lux, luu, gap, low, high, damping, K, k, Vx, fixed, by_numbers, by_blocks, V, G, smalls
 ):  # fmt: skip
-    """Gains K, steps k (nodes, m, 1) and V_x of all nodes, from the last to the first.
+    """Gains K, steps k (nodes, m, 1) and V_x of all nodes, from the last to the first; V (1, n, n) of the first.
 
-    With R = Q_uu + damping 1 and rows of bound controls left out, K = -R^-1 Q_ux and V = Q_xx + (Q_ux - damping K)^T K.
-    Work space: squares (3, n, n), wides (2, m, n), talls (n, m), smalls (3, m, m).
+    With H = [[Q_xx, .], [Q_ux, Q_uu]] = [A B]^T V [A B] + l, R = Q_uu + damping 1 and rows of bound controls left out,
+    K = -R^-1 Q_ux and V = Q_xx + (Q_ux - damping K)^T K. Work space: `matrices`, G (1, m, n), smalls (3, m, m).
 
     Returns:
         -1, or the node where R is not positive definite.
     """
     N, n, m = B.shape
-    V, W, Q = squares[0], squares[1], squares[2]
-    T, G = wides[0], wides[1]
-    S, R, L = talls, smalls[0], smalls[1]
-    v, g = W[0], smalls[2, 0]
+    blocks = lanes_view(MATRICES, by_blocks)
+    X = view(MATRICES, by_numbers).X
+    wide, narrow = blocks.X.shape[2], (n + LANES - 1) // LANES
+    R, L, g, v = smalls[0], smalls[1], smalls[2, 0], G[0, 0]
     for i in range(n):
         Vx[N, i] = lx[N, i]
         for j in range(n):
-            V[i, j] = lxx[N, i, j]
+            V[0, i, j] = lxx[N, i, j]
     for node in range(N - 1, -1, -1):
         a, b, gain, step = A[node], B[node], K[node], k[node]
         for i in range(m):
@@ -183,7 +208,7 @@ def backward(
         for i in range(n):
             s = Vx[node + 1, i]
             for j in range(n):
-                s += V[i, j] * gap[node, j]
+                s += V[0, i, j] * gap[node, j]
             v[i] = s
         for i in range(n):
             f = v[i]
@@ -193,41 +218,44 @@ def backward(
                 g[j] += f * b[i, j]
         for i in range(n):
             for j in range(n):
-                W[i, j] = 0.0
-                Q[i, j] = lxx[node, i, j]
+                X[0, i, j] = a[i, j]
+                X[1, i, j] = 0.0
+                X[2, i, j] = lxx[node, i, j]
             for j in range(m):
-                S[i, j] = 0.0
+                X[0, i, n + j] = b[i, j]
+                X[1, i, n + j] = 0.0
+        for i in range(m):
+            for j in range(n):
+                X[2, n + i, j] = lux[node, i, j]
+            for j in range(m):
+                X[2, n + i, n + j] = luu[node, i, j]
+        multiply(V, 0, blocks, 1, 0, n, n, wide)
+        multiply_transposed(X, 0, blocks, 2, 1, n + m, n, wide)
         for i in range(m):
             for j in range(m):
-                R[i, j] = luu[node, i, j]
-            for j in range(n):
-                T[i, j] = lux[node, i, j]
+                R[i, j] = X[2, n + i, n + j]
             R[i, i] += damping
-        add_product(W, V, a)
-        add_product(S, V, b)
-        add_transposed_product(Q, a, W)
-        add_transposed_product(T, b, W)
-        add_transposed_product(R, b, S)
         if not bounded_minimum(R, g, low[node], high[node], fixed[node], L, step):
             return node
         for i in range(m):
             free = 1.0 if fixed[node, i] == 0.0 else 0.0
             for j in range(n):
-                gain[i, j] = -free * T[i, j]
+                gain[i, j] = -free * X[2, n + i, j]
         solve_rows(L, gain)
         for i in range(m):
             f = step[i, 0]
             for j in range(n):
-                G[i, j] = T[i, j] - damping * gain[i, j]
-                Vx[node, j] += f * G[i, j]
+                G[0, i, j] = X[2, n + i, j] - damping * gain[i, j]
+                Vx[node, j] += f * G[0, i, j]
+                X[3, i, j] = gain[i, j]
         # Bound controls do not follow the state: their steps act through Q_xu alone.
-        add_transposed_product(Q, G, gain)
+        multiply_transposed(G, 0, blocks, 2, 3, n, m, narrow)
         for i in range(n):
             for j in range(i):
-                s = 0.5 * (Q[i, j] + Q[j, i])
-                V[i, j] = s
-                V[j, i] = s
-            V[i, i] = Q[i, i]
+                s = 0.5 * (X[2, i, j] + X[2, j, i])
+                V[0, i, j] = s
+                V[0, j, i] = s
+            V[0, i, i] = X[2, i, i]
     return -1
 
 

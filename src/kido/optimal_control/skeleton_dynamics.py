@@ -152,7 +152,7 @@ class SkeletonDynamics(Dynamics):
 
     def _accelerations(self, q: Array, u: Array, tau: Array, first: int = 0) -> tuple[Array, list[Held]]:
         udot = self._batch.forward_dynamics(q, u, tau)
-        return udot, self._contacts.hold(q, u, tau, udot, first)
+        return udot, self._contacts.hold(q, u, udot, first)
 
     def forces(self, controls: Array) -> Array:
         """Joint forces (nodes, dofs) of controls."""
@@ -175,8 +175,8 @@ class SkeletonDynamics(Dynamics):
         """What derivatives are made of.
 
         Returns:
-            Next velocities; derivatives (nodes, 3, dofs, dofs) of udot by the state's q, u and by T; of velocities after
-            impacts by q and u (nodes, dofs, 2 dofs), None without impacts; forces and impulses with their derivatives.
+            Next velocities; derivatives (nodes, 3, dofs, dofs) of udot by the state's q and u, and by T; of velocities
+            after impacts by q and u (nodes, dofs, 2 dofs), None without impacts; what holds, and touches, with theirs.
         """
         n, h = self.skeleton.num_dofs, self.time_step
         q, u, tau = np.ascontiguousarray(states[:, :n]), np.ascontiguousarray(states[:, n:]), self.forces(controls)
@@ -187,7 +187,7 @@ class SkeletonDynamics(Dynamics):
         if self.contacts or self.curved:
             udot, held = self._accelerations(q, after, tau)
             speed = after + h * udot
-            held = self._contacts.hold_derivatives(q, after, tau, udot, held, by)
+            held = self._contacts.hold_derivatives(q, after, udot, held, by)
         if impacts:
             touched = np.zeros((len(q), n, 2 * n))
             touched[:, :, n:] = np.eye(n)
@@ -278,7 +278,7 @@ class SkeletonDynamics(Dynamics):
 
 @entry("i8(f8[:,:,:,::1],f8[:,:,::1],i8[::1],f8,f8[:,:,::1],f8[:,:,::1])")
 def assemble(by, touched, dofs, h, A, B):
-    """A and B of u' = u+ + h udot, q' = q + h u' from derivatives of udot and of u+; u+ = u where `touched` is empty."""
+    """A and B of u' = u+ + h udot, q' = q + h u' from derivatives of udot and u+; u+ = u where `touched` is empty."""
     n, m = by.shape[2], dofs.shape[0]
     for node in range(by.shape[0]):
         for i in range(n):

@@ -10,7 +10,7 @@ from kido.attributes import dataclass
 from kido.errors import ModelError
 from kido.optimal_control.dynamics import Array, differences_of_nodes
 from kido.optimal_control.problem import ControlProblem, dense_jacobians
-from kido.optimal_control.riccati import adjoint, backward, forward
+from kido.optimal_control.riccati import adjoint, backward, forward, matrices
 from kido.optimization import Evaluator, Outcome, Reason, Solver
 
 _SHORTEST = 1e-6  # step of a line search
@@ -55,7 +55,9 @@ class ShootingSolver(Solver):
         return _Run(self, problem, start).go()
 
     def feedback(self, problem: ControlProblem, x: Array) -> Array:
-        """Gains K (nodes, m, n) of the last Riccati recursion: u = u_k + K_k (x - x_k) goes on when x is not x_k.
+        """Gains K (nodes, m, n) of the Riccati recursion at a solution: u = u_k + K_k (x - x_k) if x is not x_k.
+
+        Rows of controls at their bounds are zero; constraints count as penalties of `constraint_weight`.
 
         Args:
             problem: which was solved.
@@ -67,10 +69,11 @@ class ShootingSolver(Solver):
         run = _Run(self, problem, x)
         _, gaps = run.value(run.X, run.U)
         run.expand(gaps)
-        while not run.direction(gaps):
-            if not np.isfinite(run.damping):
-                raise ModelError(f"{self.name}: feedback: the quadratic approximation of the problem has no minimum")
-        return run.K
+        while np.isfinite(run.damping):
+            if run.direction(gaps):
+                return run.K
+            run.stiffen()
+        raise ModelError(f"{self.name}: feedback: the quadratic approximation of the problem has no minimum")
 
 
 @dataclass(kw_only=True)
@@ -131,8 +134,8 @@ class _Run:
         self.K, self.k = np.zeros((N, m, n)), np.zeros((N, m, 1))
         self.Vx, self.costates, self.slopes = np.zeros((N + 1, n)), np.zeros((N + 1, n)), np.zeros((N, m))
         self.dx, self.du, self.fixed = np.zeros((N + 1, n)), np.zeros((N, m)), np.zeros((N, m))
-        self.squares, self.wides = np.zeros((3, n, n)), np.zeros((2, m, n))
-        self.talls, self.smalls = np.zeros((n, m)), np.zeros((3, m, m))
+        self.rows, self.blocks = matrices(n, m)
+        self.V, self.G, self.smalls = np.zeros((1, n, n)), np.zeros((1, max(m, 1), n)), np.zeros((3, m, m))
 
     # Values and derivatives -----------------------------------------------------------------------------------
 
@@ -275,7 +278,7 @@ class _Run:
         low, high = self.low - self.U, self.high - self.U
         failed = backward(
             self.A, self.B, self.lx, self.lu, self.lxx, self.lux, self.luu, gaps, low, high, self.damping, self.K,
-            self.k, self.Vx, self.fixed, self.squares, self.wides, self.talls, self.smalls,
+            self.k, self.Vx, self.fixed, self.rows.address, self.blocks.address, self.V, self.G, self.smalls,
         )  # fmt: skip
         if failed >= 0:
             if not self.stiffen():
@@ -283,7 +286,7 @@ class _Run:
             return False
         self.dx[0] = 0.0
         if self.free:
-            V = self.squares[0][np.ix_(self.free, self.free)]
+            V = self.V[0][np.ix_(self.free, self.free)]
             V = V + (self.damping + 1e-12 * max(1.0, float(np.abs(V).max()))) * np.eye(len(self.free))
             self.dx[0, self.free] = np.linalg.lstsq(V, -self.Vx[0, self.free], rcond=None)[0]
         forward(self.A, self.B, gaps, low, high, self.K, self.k, self.dx, self.du)

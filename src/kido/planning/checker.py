@@ -12,6 +12,7 @@ from kido.attributes import FixedAttributes
 from kido.errors import NameLookupError, ShapeError, StateError
 from kido.jit import JIT_DISABLED, LANES
 from kido.math.transform import as_flag, as_numbers, as_transform
+from kido.planning.clearance import clearance_task
 from kido.planning.covering import convex_parts, moved, sphere_tree
 from kido.planning.edges import check_edge, check_edges
 from kido.planning.environment import Environment
@@ -29,17 +30,20 @@ from kido.planning.robot import (
     planned_columns,
     robot_table,
 )
-from kido.planning.states import check_eight, check_states, place_all
+from kido.planning.space import Space
+from kido.planning.states import check_eight, check_states, look_at_states, place_all
 from kido.planning.tables import CHECK, CHECK_NUMBERS, EDGE
 from kido.shapes import Shape
 from kido.tree import data_for
 
 if TYPE_CHECKING:
+    from kido.ik import Task
     from kido.skeleton import Skeleton
     from kido.skeleton.body_node import BodyNode
 
 Array = NDArray[np.float64]
 DEPTH = 256  # of a tree of spheres at most
+LIMIT_SLACK = 1e-9  # by which a state may be outside of limits [rad or m]
 LANE_FIELDS = ("fraction", "half", "hit", "where", "gap", "need")
 WAITING = 4096  # pieces of an edge that wait for their certificate at most
 
@@ -67,7 +71,8 @@ class CollisionChecker(FixedAttributes):
     Args:
         skeleton: the model. What is changed in it later is not seen.
         environment: obstacles; None: there are none.
-        dofs: coordinates to plan with, of revolute and prismatic joints: names, indices or the coordinates; None: all.
+        dofs: coordinates to plan with, of revolute, prismatic, ball and free joints: names, indices or the coordinates;
+            None: all. Hinges without limits turn the shorter way round; rotations, which have no limits, too.
         positions: of the other coordinates; None: the skeleton's own now.
         self_collision: bodies of the skeleton may not touch each other. Neighbours, and those that touch in each of
             some random states, always may.
@@ -106,6 +111,7 @@ class CollisionChecker(FixedAttributes):
     ):
         self.skeleton = skeleton
         self.columns = planned_columns(skeleton, dofs)
+        self.space = Space(skeleton, self.columns)
         self._tree = skeleton.current_state.compiled_tree()
         self._links = skeleton.current_state.links
         held = np.array(skeleton.positions) if positions is None else _numbers(positions, "positions")
@@ -119,6 +125,7 @@ class CollisionChecker(FixedAttributes):
         self._limits = self._tree.lower[self.columns].copy(), self._tree.upper[self.columns].copy()
         for limit in self._limits:
             limit.setflags(write=False)
+        self._loose = self._limits[0] - LIMIT_SLACK, self._limits[1] + LIMIT_SLACK
         self._dof_names = [skeleton.dofs[int(k)].name for k in self.columns]
         self._layout = layout_of(self._tree, self.columns, held)
         self._body_groups: list[Group] = []
@@ -199,6 +206,7 @@ class CollisionChecker(FixedAttributes):
         edge = EDGE(columns=len(self.columns), waiting=WAITING)
         edge.check, edge.numbers, edge.run = check, numbers, check_edge
         edge.resolution, edge.finest = self._resolution
+        edge.kind[:], edge.flat = self.space.kind, int(self.space.is_flat)
         edge.certified = int(self._certified)
         self._edge = edge
         self._set_scene()
@@ -364,9 +372,24 @@ class CollisionChecker(FixedAttributes):
         """
         return self._checked(states)[:, 0] < 0.0
 
+    def states_are_good(self, states: ArrayLike) -> NDArray[np.bool_]:
+        """Which states (n, planned dofs) are free of collisions and, up to rounding, within limits.
+
+        Raises:
+            StateError: numbers that are not finite, or not of this shape.
+        """
+        Q = self.as_states(states)
+        good = np.ones(len(Q), np.int64)
+        look_at_states(self._check.address, self._numbers.address, *self._loose, Q, good)
+        return good != 0
+
     def is_free(self, state: ArrayLike) -> bool:
         """Whether a state (planned dofs,) is free of collisions."""
         return bool(self.states_are_free(np.asarray(state)[None])[0])
+
+    def clearance_task(self) -> Task:
+        """The task of inverse kinematics to touch nothing; `IkSolver(tasks, avoid=checker)` takes it."""
+        return clearance_task(self)
 
     def contact(self, state: ArrayLike) -> Contact | None:
         """What touches first in a state, or None."""

@@ -15,7 +15,7 @@ from kido.planning.checker import CollisionChecker
 from kido.planning.errors import GoalError, NoPathError, StartError
 from kido.planning.path import Path
 from kido.planning.planner import Problem
-from kido.planning.samples import Samples, sampling_bounds
+from kido.planning.samples import Samples
 
 Array = NDArray[np.float64]
 STRETCH = 2.0  # longest way of a projection, in steps
@@ -53,6 +53,7 @@ class ConstrainedRRTConnect(FixedAttributes):
             raise StateError(f"solver: it moves coordinates that are not planned; planned are {checker.dof_names}")
         if not (isinstance(step, int | float | np.number) and 0.0 < step < math.inf):
             raise StateError(f"step: expected a number above 0, got {step!r}")
+        checker.space.without_rotations("ConstrainedRRTConnect")
         self.checker, self.solver, self.step, self.seed = checker, solver, float(step), int(seed)
 
     def project(self, state: ArrayLike) -> Array | None:
@@ -79,7 +80,7 @@ class ConstrainedRRTConnect(FixedAttributes):
                     raise kind(
                         f"{what}: {state.round(6).tolist()} does not meet the solver's tasks; `project` it first"
                     )
-        samples, before, iterations = Samples(*sampling_bounds(checker), self.seed), checker.edge_table.states, 0
+        samples, before, iterations = Samples(checker, self.seed), checker.edge_table.states, 0
         trees = (_Tree(problem.start), _Tree(problem.goals))
         table = samples.take(TABLE)
         a, b = trees

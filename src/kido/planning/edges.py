@@ -5,8 +5,25 @@ from __future__ import annotations
 import math
 
 from kido.jit import callback, entry, kernel, view
+from kido.math.so3 import advance_rotation_vector
+from kido.planning.space import ROTATION, length_of, way_between
 from kido.planning.states import CERTIFIED, SAMPLED
 from kido.planning.tables import EDGE
+
+
+@kernel
+def place_rotations(e, c):
+    """Rotations of eight states on the edge."""
+    d, a, way = c.data, e.start, e.way
+    s = c.fraction[0]
+    zero = 0.0 * s
+    for k in range(a.shape[0]):
+        if e.kind[k] == ROTATION:
+            x, y, z = advance_rotation_vector(
+                zero + a[k], zero + a[k + 1], zero + a[k + 2], s * way[k], s * way[k + 1], s * way[k + 2]
+            )
+            at = c.robot.column[k]
+            d.q[at], d.q[at + 1], d.q[at + 2] = x, y, z
 
 
 @kernel
@@ -15,16 +32,9 @@ def place_on_edge(e, c):
     d, column = c.data, c.robot.column
     s = c.fraction[0]
     for k in range(column.shape[0]):
-        a = e.start[k]
-        d.q[column[k]] = a + s * (e.end[k] - a)
-
-
-@kernel
-def edge_length(e):
-    total = 0.0
-    for k in range(e.start.shape[0]):
-        total += (e.end[k] - e.start[k]) * (e.end[k] - e.start[k])
-    return math.sqrt(total)
+        d.q[column[k]] = e.start[k] + s * e.way[k]
+    if e.flat == 0:
+        place_rotations(e, c)
 
 
 @kernel
@@ -34,12 +44,12 @@ def bound_motions(e, c):
     for g in range(b.reach.shape[0]):
         total = 0.0
         for k in range(e.start.shape[0]):
-            total += b.reach[g, k] * abs(e.end[k] - e.start[k])
+            total += b.reach[g, k] * abs(e.way[k])
         c.grow[g] = total
     for p in range(b.pair_reach.shape[0]):
         total = 0.0
         for k in range(e.start.shape[0]):
-            total += b.pair_reach[p, k] * abs(e.end[k] - e.start[k])
+            total += b.pair_reach[p, k] * abs(e.way[k])
         c.pair_grow[p] = total
 
 
@@ -63,7 +73,8 @@ def edge_is_refused(e):
     down to the finest; else into pieces of the length that states are to be apart, which are free if their middles are.
     """
     c, n = e.check, e.numbers
-    lanes, length, certified = n.hit.shape[0], edge_length(e), e.certified != 0
+    way_between(e.kind, e.start, e.end, e.way)
+    lanes, length, certified = n.hit.shape[0], length_of(e.way), e.certified != 0
     finest = e.finest if certified else 1.0 / e.resolution
     least = 0.500001 * finest / max(length, finest)  # half of a share of the edge
     if certified or length * e.resolution > lanes:

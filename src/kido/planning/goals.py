@@ -11,7 +11,7 @@ from kido.errors import StateError
 from kido.ik import IkSolver
 from kido.planning.checker import CollisionChecker
 from kido.planning.errors import GoalError
-from kido.planning.samples import Samples, sampling_bounds
+from kido.planning.samples import Samples
 
 Array = NDArray[np.float64]
 APART = 0.05  # solutions nearer to each other than this count as one [rad or m]
@@ -22,7 +22,8 @@ def goal_states(checker: CollisionChecker, solver: IkSolver, target: Any, attemp
 
     Args:
         checker: what is free.
-        solver: of the same skeleton; only planned coordinates should be its own (`dofs`).
+        solver: of the same skeleton; only planned coordinates should be its own (`dofs`). One that avoids what the
+            checker refuses (`IkSolver(..., avoid=checker)`) finds more goals among things.
         target: as `IkSolver.solve` takes it.
         attempts: searches, each from another state within limits.
         seed: of these.
@@ -35,14 +36,15 @@ def goal_states(checker: CollisionChecker, solver: IkSolver, target: Any, attemp
         raise StateError(f"goal_states: expected a solver of skeleton {checker.skeleton.name!r}, got {solver!r}")
     power = max(0, int(np.ceil(np.log2(max(1, attempts)))))
     starts = np.tile(checker.held_positions, (attempts, 1))
-    starts[:, checker.columns] = Samples(*sampling_bounds(checker), seed).take(power)[:attempts]
+    starts[:, checker.columns] = Samples(checker, seed).take(power)[:attempts]
     targets = np.tile(np.asarray(target, float)[None], (attempts, *[1] * np.ndim(target)))
     found = solver.solve_batch(targets, starts)
     states = np.ascontiguousarray(found.positions[np.asarray(found.success)][:, checker.columns])
     if not len(states):
-        raise GoalError(f"goal: the target is not met by any of {attempts} searches")
-    lower, upper = checker.limits
-    free = checker.states_are_free(states) & ((states >= lower) & (states <= upper)).all(axis=1)
+        contact = next((c for c in found.contact if c is not None), None)
+        told = "" if contact is None else f" free of collisions; in a state where it is met {contact}"
+        raise GoalError(f"goal: the target is not met by any of {attempts} searches{told}", contact)
+    free = checker.states_are_good(states)
     if not free.any():
         contact = checker.contact(states[0])
         raise GoalError(f"goal: the target is met in {len(states)} states; in the first one {contact}", contact)

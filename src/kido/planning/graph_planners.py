@@ -27,6 +27,7 @@ NEIGHBOURS = 1.1 * math.e  # times 1 + 1 / dimension and the logarithm of how ma
 SHARE = 4  # of the nodes there are, one in so many edges may be refused before a search begins anew
 FEWEST = 16  # but not fewer
 NEAR = -4.0, -1.0  # powers of ten, of the path's length, that samples near a path are away from its states
+ROUNDS = 4  # batches of an ellipsoid of which those are taken that are within limits
 CUTS = 200  # shortcuts that are tried on a path that is shorter than those before
 
 
@@ -128,7 +129,7 @@ class PRM(FixedAttributes):
         self.checker, self._nodes = checker, as_whole(nodes, "nodes", 1)
         self.seed, most = as_whole(seed, "seed", 0), as_whole(max_nodes, "max_nodes", 1)
         self._roadmap = Roadmap(checker, most)
-        self._samples = Samples(*sampling_bounds(checker), self.seed)
+        self._samples = Samples(checker, self.seed)
         self._taken = 0
 
     @property
@@ -155,7 +156,7 @@ class PRM(FixedAttributes):
         """Begin anew if the checker has changed."""
         if self._roadmap.version != self.checker.version:
             self._roadmap.clear()
-            self._samples, self._taken = Samples(*sampling_bounds(self.checker), self.seed), 0
+            self._samples, self._taken = Samples(self.checker, self.seed), 0
 
     def plan(self, start: ArrayLike, goals: ArrayLike, max_seconds: float = 10.0) -> Path:
         """The shortest path on the roadmap from the start to one of the goals, which are joined to it for the query.
@@ -217,7 +218,7 @@ class AITStar(FixedAttributes):
         max_batches: int | None = None,
         tolerance: float = 0.0,
     ) -> Path:
-        """The shortest path that is found in time; its `costs` are the lengths after each batch, which never grow.
+        """The shortest path that is found in time; `costs` are lengths after each batch, which never grow.
 
         Args:
             start: state (planned dofs,).
@@ -236,7 +237,7 @@ class AITStar(FixedAttributes):
         roadmap.clear()
         ends = np.concatenate([problem.start, goal])
         roadmap.add(ends)
-        straight = np.linalg.norm(goal - problem.start, axis=1)
+        straight = checker.space.distances(problem.start, goal)
         samples = Informed(checker, problem.start[0], goal, self.seed)
         best: Path | None = None
         costs = [math.inf]
@@ -244,7 +245,7 @@ class AITStar(FixedAttributes):
             while True:
                 found = roadmap.shortest(0, 1, len(goal), costs[-1], clock)
                 if found is not None:
-                    way = Path(found, checker.dof_names)
+                    way = Path(found, checker.dof_names, space=checker.space)
                     short = shortened(checker, way, CUTS, self.seed + len(costs), CUTS)
                     best = short if short.length < way.length else way
                 costs.append(costs[-1] if best is None else min(costs[-1], best.length))
@@ -273,21 +274,28 @@ class Informed:
     """Samples that can be on a path shorter than one that is known."""
 
     def __init__(self, checker: CollisionChecker, start: Array, goals: Array, seed: int):
-        self._start, self._goals = start, goals
+        self._start, self._goals, self._space = start, goals, checker.space
         self._bounds = sampling_bounds(checker)
-        self._samples = Samples(*self._bounds, seed)
+        self._samples = Samples(checker, seed)
         self._rng = np.random.default_rng(seed)
         self._left = np.zeros((0, len(start)))
 
     def take(self, number: int, best: float) -> Array:
-        """States (number, n) within limits; with |x - start| + |x - goal| < best for some goal."""
+        """States (number, n) within limits; with |x - start| + |x - goal| < best for some goal.
+
+        It may be fewer: where next to none of these are within limits, or not all coordinates are lines.
+        """
         if not math.isfinite(best):
             while len(self._left) < number:
                 self._left = np.concatenate([self._left, self._samples.take(BATCH)])
             taken, self._left = self._left[:number], self._left[number:]
             return taken
+        if not self._space.is_flat:
+            x = self._samples.take(BATCH)
+            ahead = self._space.distances(x[:, None], self._goals).min(axis=1)
+            return x[self._space.distances(self._start, x) + ahead < best][:number]
         (lower, upper), found = self._bounds, np.zeros((0, len(self._start)))
-        while len(found) < number:
+        for _ in range(ROUNDS):
             x = self._in_ellipsoid(number, best)
             found = np.concatenate([found, x[((x >= lower) & (x <= upper)).all(axis=1)]])
         return found[:number]
@@ -297,7 +305,7 @@ class Informed:
         states = path.states[1:-1] if len(path) > 2 else path.states
         x = self._rng.normal(size=(number, states.shape[1]))
         x *= (path.length * 10.0 ** self._rng.uniform(*NEAR, number) / np.linalg.norm(x, axis=1))[:, None]
-        return np.clip(states[self._rng.integers(len(states), size=number)] + x, *self._bounds)
+        return np.clip(self._space.at(states[self._rng.integers(len(states), size=number)], x), *self._bounds)
 
     def _in_ellipsoid(self, number: int, best: float) -> Array:
         near = np.flatnonzero(np.linalg.norm(self._goals - self._start, axis=1) < best)
@@ -314,4 +322,4 @@ class Informed:
 
 def _path(checker: CollisionChecker, states: Array, clock: Clock, rounds: int, before: int) -> Path:
     count = (checker.edge_table.states - before) * (1 if JIT_DISABLED else LANES)
-    return Path(states, checker.dof_names, perf_counter() - clock.began, rounds, count)
+    return Path(states, checker.dof_names, perf_counter() - clock.began, rounds, count, checker.space)

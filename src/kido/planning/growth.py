@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import math
 
-from kido.jit import entry, kernel, view, where_positive
+from kido.jit import entry, inlined, kernel, view, where_positive
+from kido.math.choices import smaller
+from kido.math.so3 import rotation_vector_to_quaternion
+from kido.planning.solids import abs_of
+from kido.planning.space import CIRCLE, ROTATION, TURN, go, length_of, way_between
 from kido.planning.tables import RRT
 
 GROWING, CONNECTED, FULL, NO_SAMPLES = range(4)
@@ -17,20 +21,46 @@ FAR = 1e30  # coordinate of nodes that are not there yet
 DOMAIN, SMALLEST_DOMAIN, ADAPTION = 4.0, 1.0, 1e-4  # of nodes near obstacles, in steps
 
 
+@inlined
+def rotation_distance2(node, block, k, x):
+    """8 (1 - cos(angle / 2)) of rotations, nearly the angle's square; FAR squared of those that are not there."""
+    a, b, c = node[block, k], node[block, k + 1], node[block, k + 2]
+    p0, p1, p2, p3 = rotation_vector_to_quaternion(a, b, c)
+    q0, q1, q2, q3 = rotation_vector_to_quaternion(x[k], x[k + 1], x[k + 2])
+    near = 8.0 * (1.0 - abs_of(p0 * q0 + p1 * q1 + p2 * q2 + p3 * q3))
+    return where_positive(a * a - FAR, 0.0 * a + FAR * FAR, near)
+
+
+@kernel
+def block_distance2(kind, node, block, x, total):
+    """Add the squared distances of eight nodes from x to a total, as their space has them."""
+    for k in range(x.shape[0]):
+        if kind[k] == ROTATION:
+            total += rotation_distance2(node, block, k, x)
+        elif kind[k] <= CIRCLE:
+            e = abs_of(node[block, k] - x[k])
+            e = smaller(e, abs_of(TURN - e)) if kind[k] == CIRCLE else e
+            total += e * e
+    return total
+
+
 @kernel
 def nearest(r, tree, x):
     """The node of a tree that is nearest to x, counted from the tree's first."""
     s = r.nodes
-    lanes = s_lanes(r)
+    lanes, flat = s_lanes(r), r.edge.flat != 0
     first = tree * (s.node.shape[0] // 2)
     last = first + (r.count[tree] + lanes - 1) // lanes
     best = s.best
     least, at = 0.0 * best[0] + FAR * FAR, 0.0 * best[0]
     for block in range(first, last):
         total = 0.0 * least
-        for k in range(x.shape[0]):
-            e = s.node[block, k] - x[k]
-            total += e * e
+        if flat:
+            for k in range(x.shape[0]):
+                e = s.node[block, k] - x[k]
+                total += e * e
+        else:
+            total = block_distance2(r.edge.kind, s.node, block, x, total)
         closer = least - total
         least = where_positive(closer, total, least)
         at = where_positive(closer, 1.0 * block, at)
@@ -64,7 +94,8 @@ def add_node(r, tree, x, parent):
             for k in range(x.shape[0]):
                 r.node[coordinate(r, tree, node + lane, k)] = FAR
     for k in range(x.shape[0]):
-        r.node[coordinate(r, tree, node, k)] = x[k]
+        turns = TURN * math.floor(x[k] / TURN + 0.5) if r.edge.kind[k] == CIRCLE else 0.0
+        r.node[coordinate(r, tree, node, k)] = x[k] - turns
     at = tree * (r.parent.shape[0] // 2) + node
     r.parent[at], r.domain[at] = parent, math.inf
     r.count[tree] = node + 1
@@ -73,21 +104,25 @@ def add_node(r, tree, x, parent):
 
 @kernel
 def distance(r, tree, node, x):
-    total = 0.0
+    """From a node to x; `edge.way` leads there from z."""
+    e = r.edge
     for k in range(x.shape[0]):
-        e = r.node[coordinate(r, tree, node, k)] - x[k]
-        total += e * e
-    return math.sqrt(total)
+        r.z[k] = r.node[coordinate(r, tree, node, k)]
+    way_between(e.kind, r.z, x, e.way)
+    return length_of(e.way)
 
 
 @kernel
 def refused(r, tree, node, x, begin, end):
     """Whether the edge between two shares of the way from a node to x is refused; y is then its end."""
     e = r.edge
+    distance(r, tree, node, x)
+    go(e.kind, r.z, e.way, begin, e.start)
+    go(e.kind, r.z, e.way, end, e.end)
     for k in range(x.shape[0]):
-        a = r.node[coordinate(r, tree, node, k)]
-        e.start[k] = a + begin * (x[k] - a)
-        e.end[k] = r.y[k] = x[k] if end == 1.0 else a + end * (x[k] - a)
+        if end == 1.0:
+            e.end[k] = x[k]
+        r.y[k] = e.end[k]
     return e.run(e) != 0
 
 

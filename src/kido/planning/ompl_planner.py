@@ -50,6 +50,7 @@ class OmplPlanner(FixedAttributes):
         ]
         if planner not in names:
             raise NameLookupError("planner of OMPL", planner, sorted(names))
+        checker.space.without_rotations("OmplPlanner")
         self.checker, self.planner, self._step = checker, planner, step
 
     def plan(self, start: ArrayLike, goals: ArrayLike, max_seconds: float = 10.0) -> Path:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.attributes import FixedAttributes
 
+if TYPE_CHECKING:
+    from kido.planning.space import Space
+
 Array = NDArray[np.float64]
 
 
 class Path(FixedAttributes):
-    """A motion in straight pieces from state to state.
+    """A motion in straight pieces from state to state: the shortest ways there, as their space has them.
 
     Attributes:
-        states: (n, planned dofs) [rad or m].
+        states: (n, planned dofs) [rad or m]; hinges without limits turn on, by more than a turn if need be.
         dof_names: names of the coordinates.
         seconds: how long the search took; iterations, checked_states: what it did.
         iterations, checked_states: see there.
@@ -22,16 +27,23 @@ class Path(FixedAttributes):
     """
 
     def __init__(
-        self, states: Array, dof_names: list[str], seconds: float = 0.0, iterations: int = 0, checked_states: int = 0
+        self,
+        states: Array,
+        dof_names: list[str],
+        seconds: float = 0.0,
+        iterations: int = 0,
+        checked_states: int = 0,
+        space: Space | None = None,
     ):
-        self.states, self.dof_names = states, dof_names
+        self.space = space
+        self.states, self.dof_names = states.copy() if space is None else space.unrolled(states), dof_names
         self.seconds, self.iterations, self.checked_states = seconds, iterations, checked_states
         self.costs: Array = np.zeros(0)
 
     @property
     def length(self) -> float:
         """Sum of the lengths of its pieces [rad or m]."""
-        return float(np.linalg.norm(np.diff(self.states, axis=0), axis=1).sum())
+        return float(np.linalg.norm(self._ways(), axis=1).sum())
 
     def __len__(self) -> int:
         return len(self.states)
@@ -41,13 +53,28 @@ class Path(FixedAttributes):
 
     def at(self, fraction: ArrayLike) -> Array:
         """States at shares of the length, 0 to 1."""
-        steps = np.linalg.norm(np.diff(self.states, axis=0), axis=1)
+        if len(self.states) == 1:
+            return np.broadcast_to(self.states[0], (*np.shape(fraction), self.states.shape[1])).copy()
+        ways = self._ways()
+        steps = np.linalg.norm(ways, axis=1)
         along = np.concatenate([[0.0], np.cumsum(steps)])
         s = np.clip(np.asarray(fraction, float), 0.0, 1.0) * along[-1]
-        return np.stack([np.interp(s, along, column) for column in self.states.T], axis=-1)
+        k = np.clip(np.searchsorted(along, s, side="right") - 1, 0, len(steps) - 1)
+        share = np.clip((s - along[k]) / np.maximum(steps[k], 1e-300), 0.0, 1.0)
+        return self._go(self.states[k], ways[k], share)
+
+    def _ways(self) -> Array:
+        if self.space is None:
+            return np.diff(self.states, axis=0)
+        return self.space.ways(self.states[:-1], self.states[1:])
+
+    def _go(self, states: Array, ways: Array, shares: Array) -> Array:
+        if self.space is None:
+            return states + shares[..., None] * ways
+        return self.space.at(states, ways, shares)
 
     def at_shares_of_pieces(self, number: int) -> Array:
         """States that divide each piece into as many equal parts, ends included."""
-        shares = np.arange(number)[:, None] / number
-        pieces = [a + shares * (b - a) for a, b in zip(self.states[:-1], self.states[1:], strict=True)]
+        shares = np.arange(number) / number
+        pieces = [self._go(a, np.tile(w, (number, 1)), shares) for a, w in zip(self.states, self._ways(), strict=False)]
         return np.concatenate([*pieces, self.states[-1:]])

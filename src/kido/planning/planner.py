@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from kido.attributes import FixedAttributes
 from kido.errors import StateError
 from kido.jit import JIT_DISABLED, LANES
-from kido.planning.checker import CollisionChecker, Contact
+from kido.planning.checker import LIMIT_SLACK, CollisionChecker, Contact
 from kido.planning.errors import GoalError, NoPathError, StartError
 from kido.planning.growth import CONNECTED, FULL, NO_SAMPLES, grow_trees, plant
 from kido.planning.path import Path
@@ -21,7 +21,6 @@ from kido.planning.tables import NODES, RRT
 Array = NDArray[np.float64]
 FIRST_TABLE, NEXT_TABLE = 12, 14  # powers of two of samples
 CHUNK = 512  # iterations between looks at the clock
-LIMIT_SLACK = 1e-9  # by which a state may be outside of limits [rad or m]
 
 
 class Problem:
@@ -40,10 +39,8 @@ class Problem:
             raise StateError(
                 f"expected a start ({n},) and goals ({n},) or (m, {n}), got shapes {begin.shape} and {goal.shape}"
             )
-        states = checker.as_states(np.concatenate([begin[None], rows]), "start and goals")
-        good = checker.states_are_free(states)
-        lower, upper = checker.limits
-        good &= ((states >= lower - LIMIT_SLACK) & (states <= upper + LIMIT_SLACK)).all(axis=1)
+        states = np.concatenate([begin[None], rows])
+        good = checker.states_are_good(states)
         if not good[0]:
             message, contact = _fault(checker, states[0])
             raise StartError(f"start: {message}", contact)
@@ -51,6 +48,7 @@ class Problem:
             message, contact = _fault(checker, states[1])
             more = f" (and {len(rows) - 1} more goals are no better)" if len(rows) > 1 else ""
             raise GoalError(f"goal: {message}{more}", contact)
+        states = np.ascontiguousarray(states, float)
         self.start, self.goals = states[:1], states[1:][good[1:]]
 
 
@@ -88,8 +86,9 @@ class RRTConnect(FixedAttributes):
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
                 raise StateError(f"{name}: expected a whole number of at least {least}, got {value!r}")
         self.checker, self.seed = checker, int(seed)
+        self._space = None if checker.space.is_flat else checker.space
         lower, upper = self._bounds = sampling_bounds(checker)
-        self._samples = Samples(*self._bounds, self.seed)
+        self._samples = Samples(checker, self.seed)
         self._first = self._samples.take(FIRST_TABLE)
         n = len(lower)
         samples, lanes = (0, 1) if JIT_DISABLED else (LANES, LANES)
@@ -152,9 +151,9 @@ class RRTConnect(FixedAttributes):
                 raise NoPathError(f"no path was found within {why} and {rrt.grown} iterations")
             if status == NO_SAMPLES:
                 if samples is None:
-                    samples = Samples(*self._bounds, self.seed)
+                    samples = Samples(self.checker, self.seed)
                     samples.take(FIRST_TABLE)
                 rrt = self._table(samples.take(NEXT_TABLE), rrt)
-        states = rrt.path[: rrt.waypoints].copy()
+        states = rrt.path[: rrt.waypoints]
         count = (edge.states - before) * (1 if JIT_DISABLED else LANES)
-        return Path(states, self.checker.dof_names, perf_counter() - began, rrt.grown, count)
+        return Path(states, self.checker.dof_names, perf_counter() - began, rrt.grown, count, self._space)

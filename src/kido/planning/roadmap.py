@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 
 from kido.jit import entry, kernel, view
+from kido.planning.space import length_of, way_between
 from kido.planning.tables import ROADMAP
 
 UNKNOWN, FREE, REFUSED = range(3)
@@ -59,7 +60,12 @@ def pop(r):
 
 @kernel
 def squared_distance(r, i, j):
-    total = 0.0
+    e, total = r.edge, 0.0
+    if e.flat == 0:
+        for k in range(r.node.shape[1]):
+            e.start[k], e.end[k] = r.node[i, k], r.node[j, k]
+        way_between(e.kind, e.start, e.end, e.way)
+        return length_of(e.way) ** 2
     for k in range(r.node.shape[1]):
         d = r.node[i, k] - r.node[j, k]
         total += d * d

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
 
 Array = NDArray[np.float64]
+SLIDES = (JointKind.PRISMATIC, JointKind.SCREW, JointKind.FREE)
 SAMPLES = 64  # states in all of which a pair that is never apart touches
-PLANNED = (JointKind.REVOLUTE, JointKind.PRISMATIC)
 
 
 class Group(NamedTuple):
@@ -70,6 +70,14 @@ def merged(
     return made, sorted({ordered(number[a], number[b]) for a, b in pairs})
 
 
+def is_turn(tree: Any, link: int, column: int) -> bool:
+    """Whether a coordinate turns its link about its joint, and does not move it."""
+    kind = tree.kind[link]
+    return kind in (JointKind.REVOLUTE, JointKind.BALL) or (
+        kind == JointKind.FREE and column < tree.first_dof[link] + 3
+    )
+
+
 class Layout(NamedTuple):
     """How the planned coordinates move a skeleton's links.
 
@@ -91,7 +99,7 @@ def planned_columns(skeleton: Skeleton, dofs: Iterable[Any] | None) -> NDArray[n
 
     Raises:
         NameLookupError: no such coordinate.
-        ModelError: none, one twice, or one of a joint that is neither revolute nor prismatic.
+        ModelError: none, or one twice.
     """
     names = [dof.name for dof in skeleton.dofs]
     wanted = names if dofs is None else list(dofs)
@@ -106,14 +114,6 @@ def planned_columns(skeleton: Skeleton, dofs: Iterable[Any] | None) -> NDArray[n
             raise NameLookupError("coordinate", name, names)
     if not columns or len(set(columns)) < len(columns):
         raise ModelError(f"planning: expected coordinates, each once, got {wanted!r}")
-    for k in columns:
-        joint = skeleton.dofs[k].joint
-        if joint.kind not in PLANNED:
-            kinds = " or ".join(kind.name.lower() for kind in PLANNED)
-            raise ModelError(
-                f"planning: coordinate {names[k]!r} is of a {JointKind(joint.kind).name.lower()} joint; expected one "
-                f"of a {kinds} joint (give the coordinates to plan as `dofs`)"
-            )
     return np.array(columns, np.int64)
 
 
@@ -128,9 +128,9 @@ def layout_of(tree: Any, columns: NDArray[np.int64], held: Array) -> Layout:
             place.append(i)
         length[i] = np.linalg.norm(tree.position_pj[i]) + np.linalg.norm(tree.position_jb[i])
         for k in range(tree.first_dof[i], tree.first_dof[i + 1]):
-            if tree.kind[i] != JointKind.REVOLUTE:
+            if not is_turn(tree, i, k):
                 slide = max(abs(tree.lower[k]), abs(tree.upper[k])) if k in planned else abs(held[k])
-                length[i] += slide if tree.kind[i] in (JointKind.PRISMATIC, JointKind.SCREW) else np.inf
+                length[i] += slide if tree.kind[i] in SLIDES else np.inf
     return Layout(columns, path, place, length)
 
 
@@ -210,8 +210,8 @@ def reaches(tree: Any, layout: Layout, link: int, spheres: SphereTree) -> Array:
     while i >= 0:
         for k in range(tree.first_dof[i], tree.first_dof[i + 1]):
             if k in place:
-                hinge = tree.kind[i] == JointKind.REVOLUTE
-                out[place[k]] = beyond + np.linalg.norm(tree.position_jb[i]) if hinge else 1.0
+                turns = is_turn(tree, i, k)
+                out[place[k]] = beyond + np.linalg.norm(tree.position_jb[i]) if turns else 1.0
         beyond += layout.length[i]
         i = tree.parent[i]
     return out

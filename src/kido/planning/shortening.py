@@ -11,6 +11,7 @@ from kido.jit import entry, kernel, view
 from kido.planning.checker import CollisionChecker
 from kido.planning.errors import PlanningError
 from kido.planning.path import Path
+from kido.planning.space import go, length_of, way_between
 from kido.planning.tables import EDGE
 
 Array = NDArray[np.float64]
@@ -21,11 +22,12 @@ GAIN = 0.01  # share of the length that a shortcut must gain to count
 
 
 @kernel
-def distance_between(path, i, j):
-    total = 0.0
+def distance_between(e, path, i, j):
+    """Length of `way`, which leads from state i to state j."""
     for k in range(path.shape[1]):
-        total += (path[i, k] - path[j, k]) * (path[i, k] - path[j, k])
-    return total**0.5
+        e.start[k], e.end[k] = path[i, k], path[j, k]
+    way_between(e.kind, e.start, e.end, e.way)
+    return length_of(e.way)
 
 
 @kernel
@@ -58,19 +60,20 @@ def skip_states(e, path, count):
 
 
 @kernel
-def place_at(path, count, along, row):
+def place_at(e, path, count, along, row):
     """Write the state at a distance along the path to a row; returns the piece that it is on."""
     i = 0
     while i < count - 2:
-        length = distance_between(path, i, i + 1)
+        length = distance_between(e, path, i, i + 1)
         if along <= length:
             break
         along -= length
         i += 1
-    length = distance_between(path, i, i + 1)
+    length = distance_between(e, path, i, i + 1)
     share = min(1.0, along / length) if length > 0.0 else 0.0
+    go(e.kind, e.start, e.way, share, e.end)
     for k in range(path.shape[1]):
-        path[row, k] = path[i, k] + share * (path[i + 1, k] - path[i, k])
+        path[row, k] = e.end[k]
     return i
 
 
@@ -93,12 +96,12 @@ def shorten(edge, path, count, draws, patience):
     a, b, idle = path.shape[0] - 2, path.shape[0] - 1, 0
     total = 0.0
     for i in range(count - 1):
-        total += distance_between(path, i, i + 1)
+        total += distance_between(e, path, i, i + 1)
     for n in range(draws.shape[0]):
         if count < 3:
             break
         low, high = min(draws[n, 0], draws[n, 1]), max(draws[n, 0], draws[n, 1])
-        i, j = place_at(path, count, low * total, a), place_at(path, count, high * total, b)
+        i, j = place_at(e, path, count, low * total, a), place_at(e, path, count, high * total, b)
         idle += 1
         if idle > patience:
             break
@@ -118,7 +121,7 @@ def shorten(edge, path, count, draws, patience):
         before = total
         total = 0.0
         for m in range(count - 1):
-            total += distance_between(path, m, m + 1)
+            total += distance_between(e, path, m, m + 1)
         if total < (1.0 - GAIN) * before:
             idle = 0
     return skip_states(e, path, count)
@@ -138,7 +141,7 @@ def shortened(checker: CollisionChecker, path: Path, rounds: int = 100, seed: in
     states = np.zeros((len(path) + rounds + 4, checker.num_dofs))
     states[: len(path)] = path.states
     count = shorten(checker.edge_address, states, len(path), draws, patience)
-    return Path(states[:count].copy(), path.dof_names, path.seconds, path.iterations, path.checked_states)
+    return Path(states[:count], path.dof_names, path.seconds, path.iterations, path.checked_states, checker.space)
 
 
 def smooth_curve(checker: CollisionChecker, path: Path, divisions: int = 2) -> BSpline:
@@ -155,7 +158,9 @@ def smooth_curve(checker: CollisionChecker, path: Path, divisions: int = 2) -> B
 
     Raises:
         PlanningError: no such curve is free, as where the path touches something at a corner.
+        ModelError: rotations are planned with, of which there are no such curves.
     """
+    checker.space.without_rotations("smooth_curve")
     if len(path) < 2:
         raise StateError(f"smooth_curve: expected a path of at least two states, got {path!r}")
     for number in range(divisions, DIVISIONS):

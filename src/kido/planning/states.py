@@ -33,24 +33,19 @@ def pending(c, gap):
     return not all_positive(where_positive(c.hit[0], 1.0, gap))
 
 
-@inlined
-def settled(c, gap, need, first, second):
-    """The gap of two things whose spheres touch, as their shapes have it."""
-    c.gap[0], c.need[0] = gap, need
+@kernel
+def settled(c, need, first, second):
+    """`gap` of two things whose spheres touch, as their shapes have it."""
+    c.need[0] = need
     c.settle(c.exact, first, second, c.stamp)
     return c.gap[0]
 
 
 @kernel
-def touches(c, n, x, y, z, away, all_solids):
-    """1 in lanes where sphere n is not as far `away` from solids of the surroundings as it is to be, else -1.
-
-    Without `all_solids` the first solid found ends the search. Of a finest sphere that touches, shapes decide.
-    """
-    b, s, h = c.robot, c.scene, c.hit[0]
-    r, leaf = b.radius[n] + away, b.skip[n] == n + 1
-    found = 0.0 * x - 1.0
-    m, end = 0, c.scene.kind.shape[0]
+def next_touch(c, m, x, y, z, r):
+    """The first solid from node m on that spheres touch in lanes not hit yet, their `gap`; behind the last: none."""
+    s, h = c.scene, c.hit[0]
+    end = s.kind.shape[0]
     while m < end:
         gap = where_positive(h, 1.0 + 0.0 * x, box_gap(s, m, x, y, z, r))
         if all_positive(gap):
@@ -60,23 +55,20 @@ def touches(c, n, x, y, z, away, all_solids):
         if kind != NODE:
             if kind != AXES_BOX:
                 gap = where_positive(h, 1.0 + 0.0 * x, solid_gap(s, m, x, y, z, r))
-            if leaf and b.exact[n] * s.exact[m] == 0 and not all_positive(gap):
-                gap = settled(c, gap, away, b.thing[n], b.things + s.owner[m])
             if not all_positive(gap):
-                found = where_positive(gap, found, 1.0 + 0.0 * x)
-                c.met[0] = where_positive(gap, c.met[0], 1.0 * s.owner[m])
-                if not all_solids:
-                    return found
+                c.gap[0] = gap
+                return m
         m += 1
-    return found
+    return end
 
 
 @kernel
-def note(c, found, sphere, obstacle, other):
-    """Lanes that are hit now, and by what those that were not before."""
+def note(c, gap, sphere, obstacle, other):
+    """Lanes that are hit now, where a gap is not positive, and by what those that were not before."""
+    found = where_positive(gap, 0.0 * gap - 1.0, 1.0 + 0.0 * gap)
     new = where_positive(c.hit[0], -1.0 + 0.0 * found, found)
     c.where[0] = where_positive(new, 1.0 * sphere, c.where[0])
-    c.where[1] = where_positive(new, obstacle, c.where[1])
+    c.where[1] = where_positive(new, 1.0 * obstacle, c.where[1])
     c.where[2] = where_positive(new, 1.0 * other, c.where[2])
     c.hit[0] = either(c.hit[0], found)
 
@@ -93,20 +85,25 @@ def sphere_centre(c, link, n):
 
 @kernel
 def check_surroundings(c, g, grown, every):
-    """Whether group g touches the surroundings."""
-    b = c.robot
-    link, n, end = b.link[g], b.first[g], b.first[g + 1]
+    """Whether group g touches the surroundings. Of finest spheres that do, shapes decide."""
+    b, s = c.robot, c.scene
+    link, n, end, solids = b.link[g], b.first[g], b.first[g + 1], s.kind.shape[0]
     while n < end:
         x, y, z = sphere_centre(c, link, n)
-        leaf = b.skip[n] == n + 1
-        found = touches(c, n, x, y, z, b.margin + grown, every and leaf)
-        if all_positive(-found):
+        away = b.margin + grown
+        m = next_touch(c, 0, x, y, z, b.radius[n] + away)
+        if m == solids:
             n = b.skip[n]
             continue
-        if leaf:
-            note(c, found, n, c.met[0], -1)
-            if not every:
-                return 1
+        while m < solids and b.skip[n] == n + 1:
+            gap = c.gap[0]
+            if b.exact[n] * s.exact[m] == 0:
+                gap = settled(c, away, b.thing[n], b.things + s.owner[m])
+            if not all_positive(gap):
+                note(c, gap, n, s.owner[m], -1)
+                if not every:
+                    return 1
+            m = next_touch(c, m + 1, x, y, z, b.radius[n] + away)
         n += 1
     return 0
 
@@ -123,12 +120,14 @@ def sphere_gap(c, link, n, other, m, grown):
 
 
 @kernel
-def check_pair(c, k, grown, every):
-    """Whether the groups of pair k touch: of two spheres that do the larger one is replaced by what it covers."""
+def next_meeting(c, link, other, n, m, depth, grown):
+    """Go on until finest spheres touch in lanes not hit yet, their `gap`: of two that do the larger one is replaced.
+
+    Returns:
+        n, m: the spheres.
+        depth: how many pairs wait; -1: none touch any more.
+    """
     b, stack = c.robot, c.waiting
-    g, h = b.pair[k, 0], b.pair[k, 1]
-    link, other = b.link[g], b.link[h]
-    n, m, depth = b.first[g], b.first[h], 0
     while True:
         gap = sphere_gap(c, link, n, other, m, grown)
         if pending(c, gap):
@@ -141,18 +140,34 @@ def check_pair(c, k, grown, every):
                 stack[depth, 0], stack[depth, 1] = n, b.skip[m + 1]
                 m, depth = m + 1, depth + 1
                 continue
-            if b.exact[n] * b.exact[m] == 0:
-                gap = settled(
-                    c, where_positive(c.hit[0], 1.0 + 0.0 * gap, gap), b.self_margin + grown, b.thing[n], b.thing[m]
-                )
-            if pending(c, gap):
-                note(c, where_positive(gap, -1.0, 1.0 + 0.0 * gap), n, 0.0 * gap - 1.0, m)
-                if not every:
-                    return 1
+            c.gap[0] = where_positive(c.hit[0], 1.0 + 0.0 * gap, gap)
+            return n, m, depth
+        if depth == 0:
+            return n, m, -1
+        depth -= 1
+        n, m = stack[depth, 0], stack[depth, 1]
+
+
+@kernel
+def check_pair(c, k, grown, every):
+    """Whether the groups of pair k touch. Of finest spheres that do, shapes decide."""
+    b = c.robot
+    g, h = b.pair[k, 0], b.pair[k, 1]
+    link, other = b.link[g], b.link[h]
+    n, m, depth = next_meeting(c, link, other, b.first[g], b.first[h], 0, grown)
+    while depth >= 0:
+        gap = c.gap[0]
+        if b.exact[n] * b.exact[m] == 0:
+            gap = settled(c, b.self_margin + grown, b.thing[n], b.thing[m])
+        if not all_positive(gap):
+            note(c, gap, n, -1, m)
+            if not every:
+                return 1
         if depth == 0:
             return 0
         depth -= 1
-        n, m = stack[depth, 0], stack[depth, 1]
+        n, m, depth = next_meeting(c, link, other, c.waiting[depth, 0], c.waiting[depth, 1], depth, grown)
+    return 0
 
 
 @kernel
@@ -187,17 +202,40 @@ def check_eight(check, every, certified, unused):
     return check_poses(lanes_view(CHECK, check), every, certified)
 
 
+@kernel
+def check_rows(c, n, Q, first):
+    """Check eight states of Q from a row on; the last one again where there are fewer."""
+    column, lanes = c.robot.column, n.hit.shape[0]
+    for lane in range(lanes):
+        row = min(first + lane, Q.shape[0] - 1)
+        for k in range(column.shape[0]):
+            n.q[column[k] * lanes + lane] = Q[row, k]
+    c.run(c, 1, SAMPLED)
+
+
+@entry("i8(i8,i8,f8[::1],f8[::1],f8[:,::1],i8[::1])")
+def look_at_states(check, numbers, lower, upper, Q, good):
+    """Which states Q (n, columns) are free and within bounds: 1 in `good` (n,). Returns how many are not."""
+    c, n = lanes_view(CHECK, check), view(CHECK_NUMBERS, numbers)
+    lanes, bad = n.hit.shape[0], 0
+    for first in range(0, Q.shape[0], lanes):
+        check_rows(c, n, Q, first)
+        for row in range(first, min(first + lanes, Q.shape[0])):
+            good[row] = 1 if n.hit[row - first] < 0.0 else 0
+            for k in range(Q.shape[1]):
+                if not lower[k] <= Q[row, k] <= upper[k]:
+                    good[row] = 0
+            bad += 1 - good[row]
+    return bad
+
+
 @entry("i8(i8,i8,f8[:,::1],f8[:,::1])")
 def check_states(check, numbers, Q, out):
     """Check states Q (n, columns); `out` (n, 4): whether it is hit, and by what."""
     c, n = lanes_view(CHECK, check), view(CHECK_NUMBERS, numbers)
-    column, lanes = c.robot.column, n.hit.shape[0]
+    lanes = n.hit.shape[0]
     for first in range(0, Q.shape[0], lanes):
-        for lane in range(lanes):
-            row = min(first + lane, Q.shape[0] - 1)
-            for k in range(column.shape[0]):
-                n.q[column[k] * lanes + lane] = Q[row, k]
-        c.run(c, 1, SAMPLED)
+        check_rows(c, n, Q, first)
         for lane in range(lanes):
             row = first + lane
             if row < Q.shape[0]:

@@ -77,7 +77,6 @@ class CHECK(Struct):
     grow = floats("groups", unit="m", doc="most that a group's spheres move on the whole edge")
     pair_grow = floats("pairs", unit="m", doc="and one group seen from the other")
     hit = floats(1, doc="1: something touches; -1: nothing was found to")
-    met = floats(1, doc="the obstacle that was found last")
     where = floats(3, doc="what touches first: sphere; obstacle or -1; other sphere or -1")
 
 
@@ -98,6 +97,9 @@ class EDGE(Struct):
     numbers = reference(CHECK_NUMBERS)
     start = floats("columns", unit="rad or m", doc="planned coordinates at the edge's start")
     end = floats("columns", unit="rad or m", doc="at its end")
+    kind = integers("columns", doc="LINE, CIRCLE, ROTATION or WITHIN, as `kido.planning.space` has them")
+    flat = integer(doc="1: all are lines")
+    way = floats("columns", unit="rad or m", doc="from start to end")
     resolution = number("1/rad or 1/m", doc="states checked per unit of length")
     finest = number("rad or m", doc="shortest piece of an edge to which it is halved for a certificate")
     run = stage(doc="the check of the edge: (edge); returns 1 if it is refused")
@@ -130,6 +132,7 @@ class RRT(Struct):
     step = number("rad or m", doc="longest edge of a tree")
     x = floats("columns", doc="where a tree is drawn to")
     y = floats("columns", doc="the node that it gets")
+    z = floats("columns", doc="the node that it grows from")
     path = floats("waypoints", "columns", doc="the path that was found")
     waypoints = integer(doc="how many states it has")
 

@@ -158,12 +158,12 @@ class Commands(Feature):
             self.engine.link()
 
     def set_controllers(self, controllers: Sequence[Controller]) -> None:
-        """Have other controllers; those that stay keep the forces that they hold.
+        """Have other controllers; those that stay, or come from the engine before, keep their time and their forces.
 
         Raises:
             ModelError: one cannot be run with the present time step or skeleton.
         """
-        before = {c: {name: x.copy() for name, x in self._of(k).items()} for k, c in enumerate(self.controllers)}
+        before = {c: {name: x.copy() for name, x in c.held_state().items()} for c in controllers}
         self.engine.controlled = {c.skeleton for c in controllers}
         for c in self.controllers:
             c.held_by(None, -1)
@@ -171,10 +171,14 @@ class Commands(Feature):
         self.container = None
         self.properties_changed()
         for k, c in enumerate(self.controllers):
-            for name, values in before.get(c, {}).items():
-                self._of(k)[name][:] = values
+            own = self.part_of(k)
+            if len(own["force"]) != len(before[c].get("force", own["force"])):  # its skeleton has other coordinates
+                del before[c]["force"]
+                before[c]["due"][:] = 0
+            for name, values in before[c].items():
+                own[name][:] = values
 
-    def _of(self, number: int) -> dict[str, np.ndarray]:
+    def part_of(self, number: int) -> dict[str, np.ndarray]:
         """A controller's part of the state."""
         own = self.own_struct
         part = slice(number, number + 1)

@@ -175,6 +175,10 @@ class Controller(FixedAttributes, ABC):
         """A world keeps its forces from now on; None: no world does."""
         self._commands, self._number = commands, number
 
+    def held_state(self) -> dict[str, Array]:
+        """When it is due, how often it was called, and its forces, as its world has them; nothing without one."""
+        return {} if self._commands is None else self._commands.part_of(self._number)
+
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_commands": None, "_number": -1}
 

@@ -167,7 +167,11 @@ class LoopSystem(Feature):
     def close(self) -> float:
         """Positions and velocities onto the constraints; returns the largest error left, 0 without constraints."""
         engine = self.engine
-        return close_now(engine.tree.address, engine.data.address, self.container.address) if self.any else 0.0
+        if not self.any:
+            return 0.0
+        if self.number:  # closing moves trees of its own: others, such as what stands, are to be where they are
+            _measure(engine.tree.address, engine.data.address, self.container.address, 0)
+        return close_now(engine.tree.address, engine.data.address, self.container.address)
 
     # Reading ---------------------------------------------------------------------------------------------
 

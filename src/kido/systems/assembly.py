@@ -1,4 +1,4 @@
-"""Assemblies: models and other assemblies under one name, with their connections."""
+"""Assemblies: models, bodies and other assemblies under one name, with their connections."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from kido.attributes import FixedAttributes
 from kido.errors import ModelError, NameLookupError
+from kido.skeleton import BodyNode
 from kido.systems.clock import Rate, as_rate
 from kido.systems.declarations import Input, Output, State
 from kido.systems.model import Model, Port
@@ -34,7 +35,8 @@ class Connection(FixedAttributes):
 class Assembly(Part):
     """A named part of a system: models and other assemblies, connections between them, ports that stand for theirs.
 
-    Subclass it, and add what is in it in `__init__`, for a part that is made many times.
+    Subclass it, and add what is in it in `__init__`, for a part that is made many times. Bodies that it brings along
+    hang in a skeleton; they are its own by `add_body`, and go with it when it is removed.
 
     Args:
         name: in the assembly that it is added to.
@@ -54,6 +56,7 @@ class Assembly(Part):
         self._parts: dict[str, Model | Assembly] = {}
         self._connections: list[Connection] = []
         self._exposed: dict[str, Port] = {}
+        self._bodies: list[BodyNode] = []
 
     # What it is --------------------------------------------------------------------------------------------
 
@@ -77,6 +80,12 @@ class Assembly(Part):
                 yield part
             else:
                 yield from part._all_models()
+
+    @property
+    def bodies(self) -> tuple[BodyNode, ...]:
+        """Bodies of its own and of its assemblies."""
+        inner = [body for part in self._parts.values() if isinstance(part, Assembly) for body in part.bodies]
+        return (*self._bodies, *inner)
 
     @property
     def connections(self) -> tuple[Connection, ...]:
@@ -117,8 +126,19 @@ class Assembly(Part):
         self._changed()
         return part
 
+    def add_body(self, body: BodyNode) -> BodyNode:
+        """Let a body of a skeleton be its own: with all below it, it goes when the assembly is removed.
+
+        Raises:
+            ModelError: no body of a skeleton, or one that it has already.
+        """
+        if not isinstance(body, BodyNode) or body in self._bodies:
+            raise ModelError(f"{self._what}: add_body: expected a body that is not its own yet, got {body!r:.100}")
+        self._bodies.append(body)
+        return body
+
     def remove(self, part: Model | Assembly | str) -> Model | Assembly:
-        """Take a model or an assembly out, with all connections from and to it.
+        """Take a model or an assembly out, with its bodies and all connections from and to it.
 
         Raises:
             NameLookupError, ModelError: it is not here.
@@ -130,6 +150,7 @@ class Assembly(Part):
         if self._parts.get(part.name) is not part:
             raise ModelError(f"{self._what}: remove: {part!r} is not in it")
         gone = {part} if isinstance(part, Model) else set(part.models)
+        remove_bodies(() if isinstance(part, Model) else part.bodies)
         above: Assembly | None = self
         while above is not None:
             above._connections = [
@@ -142,29 +163,37 @@ class Assembly(Part):
         part.parent = None
         return part
 
-    def replace(self, part: Model | str, by: Model) -> Model:
-        """Put a model in the place of another one, under its name, with all its connections.
+    def replace(self, part: P | str, by: P) -> P:
+        """Put a model or an assembly in the place of another one, under its name, with all connections from and to it.
+
+        Ports of an assembly are found again by their paths in it, or by the names under which it exposes them. Bodies
+        of the old one go.
 
         Raises:
             ModelError: a connected port is missing, or does not fit; nothing is changed.
         """
-        old = self[part] if isinstance(part, str) else part
-        if not isinstance(old, Model) or self._parts.get(old.name) is not old:
-            raise ModelError(f"{self._what}: replace: expected a model in it, got {part!r}")
-        if not isinstance(by, Model) or by.parent is not None or by.name != old.name:
-            raise ModelError(f"{self._what}: replace: expected a model {old.name!r} that is in no assembly, got {by!r}")
+        old: Any = self[part] if isinstance(part, str) else part
+        kind = Model if isinstance(by, Model) else Assembly
+        if not isinstance(old, kind) or self._parts.get(old.name) is not old:
+            raise ModelError(f"{self._what}: replace: expected a part in it of the same kind, got {part!r}")
+        if by.parent is not None or by.name != old.name or by.root_system() is not None:
+            raise ModelError(f"{self._what}: replace: expected a part {old.name!r} that is in no assembly, got {by!r}")
+        if self.root_system() is not None:
+            self.root_system().check_part(by)
+        gone = {old} if isinstance(old, Model) else set(old.models)
+
+        def now(port: Port) -> Port:
+            return port if port.model not in gone else counterpart(port, old, by, self._what)
+
         own: list[tuple[Assembly, list[Connection], dict[str, Port]]] = []
         above: Assembly | None = self
         while above is not None:
-            swapped = []
-            for c in above._connections:
-                source = by.port(c.source.name) if c.source.model is old else c.source
-                target = by.port(c.target.name) if c.target.model is old else c.target
-                check_fit(source, target, self._what)
-                swapped.append(Connection(source, target, c.delay, c.solve))
-            ports = {k: by.port(p.name) if p.model is old else p for k, p in above._exposed.items()}
-            own.append((above, swapped, ports))
+            swapped = [Connection(now(c.source), now(c.target), c.delay, c.solve) for c in above._connections]
+            for c in swapped:
+                check_fit(c.source, c.target, self._what)
+            own.append((above, swapped, {k: now(p) for k, p in above._exposed.items()}))
             above = above.parent
+        remove_bodies(() if isinstance(old, Model) else old.bodies)
         for assembly, connections, ports in own:
             assembly._connections, assembly._exposed = connections, ports
         self._parts[old.name] = by
@@ -274,6 +303,32 @@ class Assembly(Part):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.path or self._name!r}, {len(self._parts)} parts)"
+
+
+def counterpart(port: Port, old: Model | Assembly, by: Model | Assembly, what: str) -> Port:
+    """The port that stands in a part for one of the part whose place it takes.
+
+    Raises:
+        ModelError: it has none.
+    """
+    if isinstance(by, Model):
+        return by.port(port.name)
+    assert isinstance(old, Assembly)
+    below = port.path[len(old.path) + 1 :]
+    for path in (below, *(name for name, found in old.exposed.items() if found == port)):
+        try:
+            found = by[path]
+        except NameLookupError:
+            continue
+        if isinstance(found, Port):
+            return found
+    raise ModelError(f"{what}: replace: {by.name!r} has no port {below!r}, which is connected")
+
+
+def remove_bodies(bodies: tuple[BodyNode, ...]) -> None:
+    """Take bodies out of their skeletons, with all below them."""
+    for body in [body for body in bodies if body.parent not in bodies]:
+        body.remove()
 
 
 def check_fit(source: Port, target: Port, what: str) -> None:

@@ -10,7 +10,20 @@
       - {from: control.output, to: motor.voltage, delay: 100}
     expose: {speed: motor.speed}
 
-Which classes there are is said by who loads: a file names no code.
+An assembly may hang on a body of a skeleton, and bring bodies along (`kido.systems.file_bodies` says how they are
+written); joints and bodies are named, its own before those of the skeleton::
+
+    bodies:
+      hub: {joint: {type: revolute, axis: [0, 1, 0]}, xyz: $place, mass: 2.0, shapes: [{type: sphere, radius: 0.1}]}
+    parts:
+      axle: {joint: hub}                          # a `JointPort`: a joint of one coordinate, or a coordinate
+      eye: {body: hub, offset: [0, 0, 0.1]}       # a `BodyPort`
+      tank: {mass: hub}                           # a `MassPort`
+      drive: {model: CascadedDrive, dof: {joint: arm_1}, ratio: 50, inertia: 0.4}   # a joint as an argument
+      gripper: {file: gripper.yaml, parent: hub}  # an assembly on another body
+
+`$skeleton` and `$parent` are the skeleton and the body that it hangs on. Which classes there are is said by who loads:
+a file names no code. `assembly.schema.json`, beside this module, is a JSON schema for editors.
 """
 
 from __future__ import annotations
@@ -23,15 +36,25 @@ from typing import Any, NoReturn
 
 from kido.errors import FileFormatError, KidoError, ModelError
 from kido.libraries import library
+from kido.skeleton import BodyNode, Skeleton
 from kido.systems.assembly import Assembly
+from kido.systems.file_bodies import add_body
 from kido.systems.model import Model
+from kido.systems.world_ports import BodyPort, JointPort, MassPort
 
 _DEPTH, _MOST = 20, 4_000_000  # files in files; characters of one
-_KEYS = ("parameters", "parts", "connect", "expose")
+_KEYS = ("parameters", "bodies", "parts", "connect", "expose")
+_PORTS: dict[str, Any] = {"joint": JointPort, "body": BodyPort, "mass": MassPort}
+SCHEMA = Path(__file__).with_name("assembly.schema.json")
 
 
 def load_assembly(
-    path: str | os.PathLike[str], models: Mapping[str, Any], name: str | None = None, **parameters: Any
+    path: str | os.PathLike[str],
+    models: Mapping[str, Any],
+    name: str | None = None,
+    *,
+    on: BodyNode | Skeleton | None = None,
+    **parameters: Any,
 ) -> Assembly:
     """An assembly from a file (`kido.systems.files` describes what is in it).
 
@@ -39,23 +62,56 @@ def load_assembly(
         path: YAML or JSON. Files that it names are looked for beside it, and nowhere above its folder.
         models: classes of models and assemblies by the names that files have for them.
         name: of the assembly; by default the file's.
+        on: body that it hangs on, or skeleton to whose joints and bodies it belongs; its bodies hang on that body, or
+            are roots of the skeleton, and are called by their paths, with underscores for points.
         **parameters: in place of those in the file.
 
     Raises:
         FileFormatError: with path and line: no such file, no YAML, another schema, an unknown class, parameter or port,
-            units that do not fit, and whatever a class refuses.
-        ModelError: `models` are no classes by name.
+            units that do not fit, and whatever a class refuses; no body is left in the skeleton.
+        ModelError: `models` are no classes by name, or `on` is no body and no skeleton.
         MissingExtraError: PyYAML is not there.
     """
     if not isinstance(models, Mapping) or not all(callable(kind) for kind in models.values()):
         raise ModelError(f"load_assembly: models: expected classes by name, got {models!r:.100}")
-    file = Path(path)
-    return _Reader(file, dict(models), file.resolve().parent, 0).assembly(name or file.stem, parameters)
+    if on is not None and not isinstance(on, BodyNode | Skeleton):
+        raise ModelError(f"load_assembly: on: expected a body or a skeleton, got {on!r:.100}")
+    file, added = Path(path), []
+    try:
+        return _Reader(file, dict(models), file.resolve().parent, 0, on, added).assembly(name or file.stem, parameters)
+    except BaseException:
+        for body in reversed(added):
+            body.remove()
+        raise
 
 
 class _Reader:
-    def __init__(self, path: Path, models: dict[str, Any], root: Path, depth: int):
-        self.path, self.models, self.root, self.depth = path, models, root, depth
+    """Of one file.
+
+    Args:
+        path: of it.
+        models: classes by name.
+        root: folder above which no file is looked for.
+        depth: number of files that it is within.
+        on: body or skeleton that the assembly belongs to.
+        added: bodies that were made, of all files.
+        above: path of the assembly that it is in, from the outermost file down, as names of bodies begin.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        models: dict[str, Any],
+        root: Path,
+        depth: int,
+        on: BodyNode | Skeleton | None,
+        added: list[BodyNode],
+        above: str = "",
+    ):
+        self.path, self.models, self.root, self.depth, self.on, self.added = path, models, root, depth, on, added
+        self.skeleton = on.skeleton if isinstance(on, BodyNode) else on
+        self.own: dict[str, BodyNode] = {}
+        self.above = above
         self._yaml = library("yaml", "assemblies from files", "systems")
 
     def fail(self, node: Any, reason: str) -> NoReturn:
@@ -102,9 +158,15 @@ class _Reader:
         return node.value
 
     def value(self, node: Any, what: str, given: Mapping[str, Any]) -> Any:
-        """A number, a list of them, a text, or a parameter of the file."""
+        """A number, a list of them, a text, a parameter of the file, or a joint or body."""
         if isinstance(node, self._yaml.SequenceNode):
             return [self.value(item, what, given) for item in node.value]
+        if isinstance(node, self._yaml.MappingNode):
+            own = self.mapping(node, what)
+            if list(own) not in (["joint"], ["body"]):
+                self.fail(node, f"{what}: expected a value, or {{joint: NAME}} or {{body: NAME}}, got {', '.join(own)}")
+            ((kind, (_, name)),) = own.items()
+            return self.found(kind, name, what, given)
         text = self.text(node, what)
         if text.startswith("$"):
             if text[1:] not in given:
@@ -118,6 +180,42 @@ class _Reader:
                 except (ValueError, ZeroDivisionError):
                     pass
         return found
+
+    # Joints and bodies -------------------------------------------------------------------------------------
+
+    def found(self, kind: str, node: Any, what: str, given: Mapping[str, Any]) -> Any:
+        """A body, or a joint of one coordinate or a coordinate, of the file or of the skeleton, by its name."""
+        name = self.value(node, what, given)
+        if name in self.own:
+            return self.own[name] if kind != "joint" else self.own[name].parent_joint
+        if self.skeleton is None:
+            self.fail(
+                node, f"{what}: no {kind} {name!r}; the assembly hangs on no skeleton: load_assembly(..., on=...)"
+            )
+        if kind != "joint":
+            return self.tried(node, self.skeleton.body, name)
+        names = [dof.name for dof in self.skeleton.dofs]
+        return self.tried(node, self.skeleton.dof if name in names else self.skeleton.joint, name)
+
+    def body(self, made: Assembly, key: str, at: Any, node: Any, given: Mapping[str, Any]) -> None:
+        own = self.mapping(node, f"body {key!r}")
+        parent: Any = self.on if isinstance(self.on, BodyNode) else None
+        if "parent" in own:
+            parent = self.found("body", own.pop("parent")[1], f"body {key!r}: parent", given)
+        if self.skeleton is None:
+            self.fail(at, f"body {key!r}: the assembly hangs on no skeleton: load_assembly(..., on=...)")
+        values = {name: self.plain(value, f"body {key!r}: {name!r}", given) for name, (_, value) in own.items()}
+        body = self.tried(at, add_body, self.skeleton, f"{self.above}{made.name}_{key}", parent, values)
+        self.added.append(body)
+        self.own[key] = made.add_body(body)
+
+    def plain(self, node: Any, what: str, given: Mapping[str, Any]) -> Any:
+        """Values in lists and mappings."""
+        if isinstance(node, self._yaml.SequenceNode):
+            return [self.plain(item, what, given) for item in node.value]
+        if isinstance(node, self._yaml.MappingNode):
+            return {k: self.plain(v, f"{what}: {k!r}", given) for k, (_, v) in self.mapping(node, what).items()}
+        return self.value(node, what, given)
 
     # The assembly ------------------------------------------------------------------------------------------
 
@@ -134,11 +232,16 @@ class _Reader:
         if unknown:
             self.fail(None, f"no parameter {unknown[0]!r}; there are {', '.join(given) or 'none'}")
         given.update(parameters)
+        if self.skeleton is not None:
+            given |= {"skeleton": self.skeleton} | ({"parent": self.on} if isinstance(self.on, BodyNode) else {})
         made = self.tried(None, Assembly, name)
         if "parts" not in whole:
             self.fail(None, "no parts")
+        if "bodies" in whole:
+            for key, (at, node) in self.mapping(whole["bodies"][1], "bodies").items():
+                self.body(made, key, at, node, given)
         for key, (at, node) in self.mapping(whole["parts"][1], "parts").items():
-            part = self.part(key, at, node, given)
+            part = self.part(name, key, at, node, given)
             self.tried(at, made.add, part)
         if "connect" in whole:
             self.connect(made, whole["connect"][1], given)
@@ -157,16 +260,21 @@ class _Reader:
             line = None if node is None else node.start_mark.line + 1
             raise FileFormatError(self.path, line, str(error)) from error
 
-    def part(self, name: str, at: Any, node: Any, given: Mapping[str, Any]) -> Model | Assembly:
+    def part(self, whole: str, name: str, at: Any, node: Any, given: Mapping[str, Any]) -> Model | Assembly:
         own = self.mapping(node, f"part {name!r}")
-        kinds = [key for key in ("model", "file") if key in own]
+        kinds = [key for key in ("model", "file") if key in own] or [key for key in _PORTS if key in own]
         if len(kinds) != 1:
             self.fail(at, f"part {name!r}: expected one of model and file, got {' and '.join(kinds) or 'none'}")
         _, kind_node = own.pop(kinds[0])
-        kind = self.text(kind_node, f"part {name!r}")
+        parent = own.pop("parent", None) if kinds[0] == "file" else None
         values = {key: self.value(value, f"part {name!r}: {key!r}", given) for key, (_, value) in own.items()}
+        if kinds[0] in _PORTS:
+            what = self.found(kinds[0], kind_node, f"part {name!r}", given)
+            return self.tried(at, _PORTS[kinds[0]], what, name=name, **values)
+        kind = self.text(kind_node, f"part {name!r}")
         if kinds[0] == "file":
-            return self.file(name, kind, kind_node, values)
+            on = self.on if parent is None else self.found("body", parent[1], f"part {name!r}: parent", given)
+            return self.file(f"{self.above}{whole}_", name, kind, kind_node, values, on)
         if kind not in self.models:
             self.fail(
                 kind_node, f"part {name!r}: no model {kind!r}; there are {', '.join(sorted(self.models)) or 'none'}"
@@ -176,13 +284,13 @@ class _Reader:
             self.fail(kind_node, f"part {name!r}: {kind!r} makes no model and no assembly, but {made!r:.60}")
         return made
 
-    def file(self, name: str, kind: str, node: Any, values: dict[str, Any]) -> Assembly:
+    def file(self, above: str, name: str, kind: str, node: Any, values: dict[str, Any], on: Any) -> Assembly:
         if self.depth >= _DEPTH:
             self.fail(node, f"more than {_DEPTH} files in files; does one name itself?")
         below = (self.path.parent / kind).resolve()
         if not below.is_relative_to(self.root):
             self.fail(node, f"{kind!r} is not in the folder {self.root}")
-        return _Reader(below, self.models, self.root, self.depth + 1).assembly(name, values)
+        return _Reader(below, self.models, self.root, self.depth + 1, on, self.added, above).assembly(name, values)
 
     def connect(self, made: Assembly, node: Any, given: Mapping[str, Any]) -> None:
         if not isinstance(node, self._yaml.SequenceNode):

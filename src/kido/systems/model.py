@@ -171,11 +171,14 @@ class Model(Part):
     def redeclare(self, **declared: Declared | None) -> None:
         """Declarations of this object in place of its class's, before it is in a system; None: it has none.
 
-        Of ports and noise whose number, shape or unit its arguments tell. In methods `self.inside` has values by name.
+        Of ports, parameters and noise whose number, shape or unit its arguments tell. In methods `self.inside` has
+        values by name.
         """
         for key, d in declared.items():
             if d is not None:
                 d.name = key
+            if isinstance(d, Parameter) and d.default is not None:
+                self._parameters[key] = d.checked(d.default, f"model {self._name!r}: parameter {key!r}")
         found = {**self._declared, **declared}
         self._declared = {key: d for key, d in found.items() if d is not None}
 

@@ -39,8 +39,9 @@ class SkeletonLink(Controller):
         return np.zeros(self.skeleton.num_dofs) if self.struct is None else self.struct.force.copy()
 
     def compile(self, time: float) -> tuple[Any, Struct] | None:
-        """The system's part of a world's step; none before the system is made, which `prepare` does."""
-        if not self._side.system.is_made:
+        """The system's part of a world's step; none before the system is made, which `prepare` does, or once it is
+        driven no more."""
+        if not self._side.system.is_made or self not in self._side.links:
             return None
         self._side.make_structs(self._side.system.engine)
         assert self.struct is not None
@@ -49,7 +50,7 @@ class SkeletonLink(Controller):
     @property
     def calls_python(self) -> bool:
         """The first does, for models of plain Python and logs; see `steps_ahead`."""
-        return self is self._side.links[0]
+        return self._side.links[:1] == [self]
 
     @property
     def has_state(self) -> bool:
@@ -62,7 +63,7 @@ class SkeletonLink(Controller):
 
     def reset(self) -> None:
         """The system begins anew with its world."""
-        if self is self._side.links[0]:
+        if self.calls_python:
             self._side.system.reset()
 
     def steps_ahead(self, period: int) -> int:

@@ -12,7 +12,7 @@ whatever the impulses are. Needs transforms, `aggregate_geometry` and `articulat
 
 from __future__ import annotations
 
-from kido.dynamics.embedding.solve import answer
+from kido.dynamics.embedding.jumps import jump_tree
 from kido.jit import LANES, inlined, kernel
 from kido.kernels.articulated import add_column
 from kido.kernels.responses import (
@@ -238,10 +238,9 @@ def responses_of_tree(t, d, e, r, tree_index):
 @kernel
 def answer_impulse(t, d, e, tree_index, impulse, change):
     """Velocities `change` of a tree's coordinates that a generalized impulse brings about; loops stay closed."""
-    begin, end = e.tree_item[tree_index], e.tree_item[tree_index + 1]
-    for q in range(begin, end):
+    for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
         c = -1 - e.item[q]
         if c >= 0:
             for s in range(e.first_place[c], e.first_place[c + 1]):
                 e.xb[s] = 0.0
-    answer(t, d, e, t.tree_body[tree_index], t.tree_body[tree_index + 1], begin, end, impulse, change)
+    jump_tree(t, d, e, tree_index, impulse, change)

@@ -23,7 +23,7 @@ from kido.ik.tasks.callback import CallbackKind
 from kido.jit import JIT_DISABLED, LANES
 from kido.joints import JointKind
 from kido.joints.kinds import BALL, FREE, PRISMATIC
-from kido.math.transform import number_or_nan
+from kido.math.transform import as_flag, number_or_nan
 from kido.skeleton.joints.coordinates import CoordinateKind
 from kido.tree import data_for
 
@@ -125,13 +125,21 @@ class Settings:
     """How long a search may take, checked."""
 
     def __init__(
-        self, attempts: Any, iterations: Any, max_iterations: Any, time_limit: Any, samples: Any, seed: Any
+        self,
+        attempts: Any,
+        iterations: Any,
+        max_iterations: Any,
+        time_limit: Any,
+        samples: Any,
+        seed: Any,
+        refine: Any,
     ) -> None:
         self.attempts = _whole(attempts, "attempts", 1)
         self.iterations = _whole(iterations, "iterations", 0)
         self.max_iterations = _whole(max_iterations, "max_iterations", 0)
         self.samples = _whole(samples, "samples", 0)
         self.seed = _whole(seed, "seed", 0)
+        self.refine = as_flag(refine, "refine")
         self.time_limit = np.inf if time_limit is None else number_or_nan(time_limit)
         if not self.time_limit >= 0.0:
             raise StateError(f"time_limit: expected seconds or None, got {time_limit!r}")
@@ -172,15 +180,16 @@ class SearchArrays:
         samples = settings.samples if settings.attempts > 1 + len(given) else 0
         self.is_complete = sampled or samples == 0
         self._seen = [(t.node, carrier_of(t.node)) for t in tasks if t.node is not None]
+        self._made_of = [(t.kind, made) for t in tasks if (made := t.kind.made_of())]
         self.callbacks = [t.kind for t in tasks if isinstance(t.kind, CallbackKind)]
         self.tasks = compile_tasks(skeleton, tasks, dofs)
         self.data = data_for(tree)
         shared: dict[str, Any] = {}
         if like is None:
-            samples = samples if sampled else 0
-            shared["seed"] = np.ascontiguousarray(
-                np.vstack([given, sampled_positions(skeleton, dofs, samples, settings.seed)])
-            )
+            table = sampled_positions(skeleton, dofs, samples if sampled else 0, settings.seed)
+            for task in tasks:
+                table = table[task.kind.admits(table)]
+            shared["seed"] = np.ascontiguousarray(np.vstack([given, table]))
             shared["place"] = np.zeros((len(shared["seed"]), 12 * len(tasks)))
         else:
             shared["seed"], shared["place"] = like.work.seed, like.work.place
@@ -188,7 +197,8 @@ class SearchArrays:
         w = self.work = SEARCH(columns=len(dofs), dofs=n, joints=len(whole), seeds=len(shared["seed"]), **shared)
         w.tasks = self.tasks
         w.iterations, w.attempts, w.max_iterations = settings.iterations, settings.attempts, settings.max_iterations
-        w.refinement, w.given_seeds = REFINEMENT if self.is_complete else 0, len(given)
+        w.refinement = REFINEMENT if self.is_complete and settings.refine else 0
+        w.given_seeds = len(given)
         w.seconds, w.min_decrease, w.stationary = settings.time_limit, MIN_DECREASE, STATIONARY
         w.damping, w.min_damping = SEARCH_DAMPING, MIN_SEARCH_DAMPING
         w.turning[:] = whole
@@ -197,7 +207,7 @@ class SearchArrays:
         w.turns[self.tasks.column[self.tasks.mimic[:, 0]]] = 0
         link_clock(w)
         w.search = search_callback
-        if self.is_complete and settings.attempts > 1 and all(t.kind.has_lanes for t in tasks):
+        if self.is_complete and all(t.kind.has_lanes for t in tasks):
             self._add_lanes()
         self.addresses = self.data.address, self.tasks.address, w.address
         if like is None and len(w.seed):
@@ -227,6 +237,22 @@ class SearchArrays:
         """The same with the table of sampled positions."""
         return self if self.is_complete else SearchArrays(*self._made_from)
 
+    def seeds_near(self, X: Array | None, number: int) -> Array:
+        """Of the table those (samples, number, dofs) whose poses are nearest to targets X (samples, tasks, 4, 4)."""
+        w, s = self.work, self.tasks
+        table, number = w.seed[w.given_seeds :], min(number, len(w.seed) - w.given_seeds)
+        if X is None or not s.seeded.any():
+            return np.tile(table[:number], (1 if X is None else len(X), 1, 1))
+        distance = np.zeros((len(X), len(table)))
+        for k in np.flatnonzero(s.seeded):
+            place, aim = w.place[w.given_seeds :, 12 * k : 12 * k + 12], X[:, k, :3].reshape(-1, 12)
+            for i in range(12):  # |R - R'|^2 / 2 is about angle^2; sums in this order, whatever other targets there are
+                difference = aim[:, i, None] - place[:, i]
+                distance += (1.0 if i % 4 == 3 else 0.5) * difference * difference
+        near = np.argpartition(distance, number - 1, axis=1)[:, :number] if number else np.zeros((len(X), 0), int)
+        order = np.argsort(np.take_along_axis(distance, near, axis=1), axis=1, kind="stable")
+        return table[np.take_along_axis(near, order, axis=1)]
+
     def twin(self) -> SearchArrays:
         """Arrays for another thread, which share the table of seeds."""
         return SearchArrays(*self._made_from, like=self)
@@ -251,7 +277,10 @@ class SearchArrays:
         return True
 
     def _have_moved(self) -> bool:
-        """Whether a node is no longer where it was on its body, or on another body."""
+        """Whether a node is no longer where it was on its body, or on another body, or a task is about other things."""
+        for kind, made in self._made_of:
+            if any(a is not b for a, b in zip(made, kind.made_of(), strict=True)):
+                return True
         for node, (body, pose) in self._seen:
             now, there = node._carrier
             moved = there is not pose and not (there is not None and pose is not None and np.array_equal(there, pose))

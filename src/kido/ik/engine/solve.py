@@ -153,6 +153,10 @@ def closest(t, d, s, w, late):
     if w.best_cost[0] == math.inf:
         copy(w.start, d.q)
         return SEARCH_NOT_FINITE
+    if w.refinement == 0:
+        w.winner = w.best_attempt[0]
+        copy_row(w.best, 0, d.q)
+        return SEARCH_STOPPED
     best, status = 0, SEARCH_STOPPED
     for n in range(CANDIDATES):
         if late or w.best_cost[n] == math.inf or w.used >= w.max_iterations:

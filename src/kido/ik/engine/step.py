@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 
 from kido.ik.engine.residuals import follow, task_residuals
+from kido.ik.engine.tasks import RANGE
 from kido.jit import JIT_DISABLED, all_positive, floor, inlined, kernel, rint, where_positive
 from kido.kernels.integration import advance_joint
 
@@ -140,9 +141,8 @@ def normal_equations(s, o, g, A, sparse):
         for k in range(c + 1):
             A[c, k] = 0.0
     for r in range(J.shape[0]):
-        f = s.weight[r] * s.weight[r]
-        if f != 0.0:
-            e = o.e[r]
+        f, e = s.weight[r] * s.weight[r], o.e[r]
+        if f != 0.0 and not (s.row_kind[r] == RANGE and is_zero(e)):  # J of a row within its range is zero too
             for c in range(n):
                 y = f * J[r, c]
                 if not (sparse and is_zero(y)):

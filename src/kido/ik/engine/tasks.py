@@ -25,7 +25,10 @@ class TASKS(Struct):
     residual_of_lanes = integers("tasks", doc="the same for IK_LANES in place of tasks; 0: there is none")
     framed = integers("tasks", doc="1: six rows [angular; linear]; 0: each row stands for itself")
     seeded = integers("tasks", doc="1: the pose of B tells how far a seed is from the target")
-    link = integers("tasks", doc="link that carries frame B; of a posture: its row of `reference`")
+    link = integers(
+        "tasks",
+        doc="link that carries frame B; of a posture: its row of `reference`; or the address of a kind's own table",
+    )
     pose = floats("tasks", 12, doc="B in its link")
     base = integers("tasks", doc="link that carries the target frame T; -1: the world")
     target = floats("tasks", 12, doc="T in that link")

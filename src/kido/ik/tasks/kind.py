@@ -136,6 +136,14 @@ class TaskKind:
             ModelError: why.
         """
 
+    def made_of(self) -> tuple[Any, ...]:
+        """What its tables refer to besides the skeleton and the task: where other things are, they are made anew."""
+        return ()
+
+    def admits(self, positions: Array) -> NDArray[np.bool_]:
+        """At which of some sampled positions (n, dofs) a search may begin."""
+        return np.ones(len(positions), bool)
+
     def rows(self, skeleton: Skeleton, task: Task, columns: int) -> int:
         """How many rows it has, for a number of active coordinates."""
         return FRAME_ROWS

@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from kido.constraints.closure import CLOSURE_TOLERANCE, DIGITS_TOLERANCE, MAX_CLOSURE_MOVE, OPEN_TOLERANCE
 from kido.dynamics.embedding.elimination import solve_transposed
+from kido.dynamics.embedding.jumps import jump_tree
 from kido.dynamics.embedding.project_dependent import (
-    aggregate_transforms,
     close_aggregate,
-    closing_direction,
     closing_direction_again,
     measure_aggregate,
     misfit,
-    move_dependent,
     openness,
 )
 from kido.dynamics.embedding.rows import aggregate_columns
-from kido.dynamics.embedding.solve import answer
 from kido.jit import kernel
 from kido.kernels.articulated import add_column, at_parent, parent_motion
 from kido.kernels.inertia import spatial_momentum
@@ -27,46 +24,62 @@ from kido.kernels.inverse_dynamics import column_dot
 from kido.kernels.kinematics import transforms
 from kido.simulation.aggregates.choose import reach, tree_of_group
 from kido.simulation.aggregates.motion import implicit, second_half
+from kido.simulation.balance import SLOW, speeds
 
 # Share of the velocities by which dependent ones may be off; rounds to get there, at most
 STILL_SHARE, MAX_VELOCITY_ROUNDS = 1e-11, 5
 
 
 @kernel
-def answer_off(t, d, lp, e, z, tree_index, u, h):
+def answer_off(t, d, lp, e, z, tree_index, u):
     """Change velocities u of a tree by the impulse of its rows that changes dependent ones by xb at mid-step."""
-    begin, end = e.tree_item[tree_index], e.tree_item[tree_index + 1]
     for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
         z.loaded[k] = 0.0
-    for q in range(begin, end):
-        c = -1 - e.item[q]
-        if c >= 0:
-            for s in range(e.first_place[c], e.first_place[c + 1]):
-                z.loaded[e.dof[s]] = -implicit(t, e.dof[s], h) * e.xb[s]
-    answer(t, d, e, t.tree_body[tree_index], t.tree_body[tree_index + 1], begin, end, z.loaded, lp.kept_u)
+    jump_tree(t, d, e, tree_index, z.loaded, lp.kept_u)
     for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
         u[k] += lp.kept_u[k]
 
 
 @kernel
-def move_to_close(t, d, lp, y, e, end_d, end_e, z, tree_index, h):
+def measure_tree(t, d, lp, e, tree_index):
+    """Poses of a tree, values and directions of the rows of its aggregates."""
+    transforms(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1])
+    for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
+        if e.item[q] < 0:
+            measure_aggregate(d, lp, e, -1 - e.item[q])
+
+
+@kernel
+def openness_of_tree(lp, y, e, tree_index, whole):
+    """`openness` of all aggregates of a tree."""
+    worst = 0.0
+    for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
+        if e.item[q] < 0:
+            value = openness(lp, y, e, -1 - e.item[q], whole)
+            if not value <= worst:
+                worst = value
+    return worst
+
+
+@kernel
+def move_to_close(t, d, lp, y, e, end_d, end_e, z, tree_index):
     """Positions of the end nearer to phi = 0, by the motion that takes least kinetic energy at mid-step."""
-    first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
-    transforms(t, end_d, first, last)
+    measure_tree(t, end_d, lp, end_e, tree_index)
     largest = 0.0
     for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
         c = -1 - e.item[q]
         if c >= 0:
-            measure_aggregate(end_d, lp, end_e, c)
-            closing_direction(end_d, lp, y, end_e, c)
             for s in range(e.first_place[c], e.first_place[c + 1]):
-                e.xb[s] = end_e.xb[s] if e.role[s] < 0 else 0.0
+                e.xb[s] = 0.0
+            closing_direction_again(lp, y, e, c)  # by the rows of mid-step, which this motion keeps to
+            for s in range(e.first_place[c], e.first_place[c + 1]):
                 largest = max(largest, abs(e.xb[s]))
     if largest > CLOSURE_TOLERANCE and largest < MAX_CLOSURE_MOVE:
         for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
             end_d.u[k] = 0.0
-        answer_off(t, d, lp, e, z, tree_index, end_d.u, h)
-        advance(t, end_d, first, last, 1.0)
+        answer_off(t, d, lp, e, z, tree_index, end_d.u)
+        advance(t, end_d, t.tree_body[tree_index], t.tree_body[tree_index + 1], 1.0)
+        measure_tree(t, end_d, lp, end_e, tree_index)
 
 
 @kernel
@@ -85,7 +98,7 @@ def take_poses_elsewhere(t, d, lp, e, end_d, tree_index):
 
 
 @kernel
-def close_positions(t, d, lp, y, e, end_d, end_e, z, tree_index, h):
+def close_positions(t, d, lp, y, e, end_d, end_e, z, tree_index):
     """Positions of a tree at the end of the step onto phi = 0; poses at the end go to the data of the end.
 
     Returns:
@@ -94,28 +107,20 @@ def close_positions(t, d, lp, y, e, end_d, end_e, z, tree_index, h):
     for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
         end_d.q[k] = d.q[k]
     take_poses_elsewhere(t, d, lp, e, end_d, tree_index)
-    move_to_close(t, d, lp, y, e, end_d, end_e, z, tree_index, h)
-    worst, closed = 0.0, True
-    for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
-        i = e.item[q]
-        if i >= 0:
-            transforms(t, end_d, i, i + 1)
-        else:
-            c = -1 - i
-            aggregate_transforms(t, end_d, end_e, c)
-            measure_aggregate(end_d, lp, end_e, c)
-            error = openness(lp, y, end_e, c, 0)
-            if error > CLOSURE_TOLERANCE and error < DIGITS_TOLERANCE:  # the rows as reduced before will do
-                closing_direction_again(lp, y, end_e, c)
-                move_dependent(t, end_d, lp, end_e, c)
-                error = openness(lp, y, end_e, c, 0)
-            if not error <= CLOSURE_TOLERANCE:
-                error = close_aggregate(t, end_d, lp, y, end_e, c, CLOSURE_TOLERANCE)
-            closed = closed and error <= OPEN_TOLERANCE
-            worst = max(worst, openness(lp, y, end_e, -1 - i, 1))
+    move_to_close(t, d, lp, y, e, end_d, end_e, z, tree_index)
+    error = openness_of_tree(lp, y, end_e, tree_index, 0)
+    if not error <= CLOSURE_TOLERANCE:
+        error = 0.0
+        for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
+            i = e.item[q]
+            if i >= 0:
+                transforms(t, end_d, i, i + 1)
+            else:
+                left = close_aggregate(t, end_d, lp, y, end_e, -1 - i, CLOSURE_TOLERANCE)
+                error = left if not left <= error else error
     for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
         d.q[k] = end_d.q[k]
-    return worst, closed
+    return openness_of_tree(lp, y, end_e, tree_index, 1), error <= OPEN_TOLERANCE
 
 
 @kernel
@@ -172,7 +177,7 @@ def misfit_at_end(lp, y, e, end_d, end_e, tree_index, u):
 
 
 @kernel
-def close_velocities(t, d, lp, y, e, end_d, end_e, z, tree_index, u, h):
+def close_velocities(t, d, lp, y, e, end_d, end_e, z, tree_index, u):
     """Velocities u of a tree at the end of the step onto G u = 0. Returns the largest |G u| of rows left out."""
     dependent_at_end(lp, e, end_d, end_e, tree_index)
     speed = 0.0
@@ -185,7 +190,7 @@ def close_velocities(t, d, lp, y, e, end_d, end_e, z, tree_index, u, h):
                 off = max(off, off_at_end(e, end_e, -1 - e.item[q], u))
         if not off > STILL_SHARE * speed or round == MAX_VELOCITY_ROUNDS:
             break
-        answer_off(t, d, lp, e, z, tree_index, u, h)
+        answer_off(t, d, lp, e, z, tree_index, u)
     for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
         if e.item[q] < 0:
             follow_independent(e, -1 - e.item[q], u)
@@ -253,10 +258,11 @@ def close_aggregates(t, d, w, pr, lp, y, e, end_d, end_e, z, g, loaded):
         What is left of |phi| and of |G u|.
     """
     h, tree_index = w.time_step, tree_of_group(lp, g)
-    if loaded:
+    most, change = speeds(w, pr, t.tree_dof[tree_index], t.tree_dof[tree_index + 1])
+    if loaded and change > 0.0 and h * most > SLOW:
         second_half(t, d, w, pr, lp, e, z, tree_index, h)
-    error, closed = close_positions(t, d, lp, y, e, end_d, end_e, z, tree_index, h)
-    left = close_velocities(t, d, lp, y, e, end_d, end_e, z, tree_index, pr.u, h)
+    error, closed = close_positions(t, d, lp, y, e, end_d, end_e, z, tree_index)
+    left = close_velocities(t, d, lp, y, e, end_d, end_e, z, tree_index, pr.u)
     react(t, d, w, lp, e, z, tree_index, pr.u, h)
     lp.left_open[g] = 0 if closed and error <= DIGITS_TOLERANCE else 1
     return error, left

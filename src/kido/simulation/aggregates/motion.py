@@ -89,22 +89,22 @@ def add_predicted(t, d, lp, z, tree_index, h):
 
 
 @kernel
-def begin_motion(t, d, e, tree_index):
-    """Velocities, biases and aggregates' motions at rest of a tree at its velocities d.u."""
+def biases_of_tree(t, d, tree_index):
+    """Velocities, velocity products and biases of a tree at its velocities d.u."""
     first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
     velocities(t, d, first, last)
     for i in range(first, last):
         start_bias(t, d, i)
-    for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
-        c = -1 - e.item[q]
-        if c >= 0:
-            aggregate_rest(d, e, c)
 
 
 @kernel
-def end_motion(t, d, e, z, tree_index):
-    """udot of a tree under the forces `loaded`, after `begin_motion`."""
+def accelerate(t, d, e, z, tree_index):
+    """udot of a tree under the forces `loaded`, after `biases_of_tree`."""
     begin, end = e.tree_item[tree_index], e.tree_item[tree_index + 1]
+    for q in range(begin, end):
+        c = -1 - e.item[q]
+        if c >= 0:
+            aggregate_rest(d, e, c)
     gather_bias_of_tree(t, d, e, begin, end, 1.0, z.loaded)
     scatter_accelerations(t, d, e, begin, end, 1.0, d.A, d.udot)
 
@@ -143,8 +143,8 @@ def predict_aggregates(t, d, w, lp, e, z, tree_index, h):
     status = articulate_tree(t, d, e, e.tree_item[tree_index], e.tree_item[tree_index + 1], h)
     start_loads(t, e, z, tree_index, h)
     add_predicted(t, d, lp, z, tree_index, h)
-    begin_motion(t, d, e, tree_index)
-    end_motion(t, d, e, z, tree_index)
+    biases_of_tree(t, d, tree_index)
+    accelerate(t, d, e, z, tree_index)
     for k in range(begin, end):
         d.u[k] += 0.5 * h * d.udot[k]
     if status < -1:  # of an aggregate: its first coordinate stands for it
@@ -156,9 +156,9 @@ def predict_aggregates(t, d, w, lp, e, z, tree_index, h):
 def free_aggregates(t, d, w, pr, e, z, tree_index, h):
     """u_free of a tree at mid-step, from the predicted velocities."""
     start_loads(t, e, z, tree_index, h)
-    begin_motion(t, d, e, tree_index)
+    biases_of_tree(t, d, tree_index)
     note_biases(t, d, z, tree_index, 1.0)
-    end_motion(t, d, e, z, tree_index)
+    accelerate(t, d, e, z, tree_index)
     for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
         pr.u_free[k] = w.start_u[k] + h * d.udot[k]
         w.middle_u[k] = d.u[k]
@@ -167,31 +167,25 @@ def free_aggregates(t, d, w, pr, e, z, tree_index, h):
 
 
 @kernel
-def forget_turns(e, tree_index):
-    """Zero what dependent coordinates have besides X times the independent ones."""
-    for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
-        c = -1 - e.item[q]
-        if c >= 0:
-            for s in range(e.rank[c]):
-                e.X[e.X_at[c] + s * (e.columns[c] + 1) + e.columns[c]] = 0.0
-
-
-@kernel
 def second_half(t, d, w, pr, lp, e, z, tree_index, h):
-    """`kido.simulation.loops.second_half` for a tree with aggregates."""
-    forget_turns(e, tree_index)
+    """`kido.simulation.loops.second_half` for a tree with aggregates.
+
+    Accelerations are linear in velocity products and biases: with those of the step, f of `free_aggregates` and half
+    the difference of the two make one sweep.
+    """
     begin, end = t.tree_dof[tree_index], t.tree_dof[tree_index + 1]
     for k in range(begin, end):
-        z.loaded[k] = z.tau[k]
         d.u[k] = pr.u[k]
-    begin_motion(t, d, e, tree_index)
+    biases_of_tree(t, d, tree_index)
     note_biases(t, d, z, tree_index, 0.5)
-    end_motion(t, d, e, z, tree_index)
     for k in range(begin, end):
-        lp.kept_u[k] = d.udot[k]
         d.u[k] = 2.0 * lp.predicted[k] - w.start_u[k]
-    begin_motion(t, d, e, tree_index)
+    biases_of_tree(t, d, tree_index)
     note_biases(t, d, z, tree_index, -0.5)
-    end_motion(t, d, e, z, tree_index)
+    for i in range(t.tree_body[tree_index], t.tree_body[tree_index + 1]):
+        for j in range(6):
+            d.a[i, j], d.z[i, j] = z.product[i, j], z.bias[i, j]
+    start_loads(t, e, z, tree_index, h)
+    accelerate(t, d, e, z, tree_index)
     for k in range(begin, end):
-        pr.u[k] += 0.5 * h * (lp.kept_u[k] - d.udot[k])
+        pr.u[k] += h * d.udot[k] - (pr.u_free[k] - w.start_u[k])
