@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 import kido
 from kido import models
-from kido.systems import Model, Output, Parameter, System, as_unit
+from kido.systems import Constant, System, as_unit
 
 ROOT = Path(__file__).resolve().parents[2]
 ROBOTS = ("arm7", "hand", "humanoid", "quadruped", "two_arms")
@@ -281,12 +281,6 @@ def test_the_rover_carries_alike_on_all_wheels():
 def test_a_cart_on_wheels_from_a_file_rolls_as_they_turn() -> None:
     """Four of the same file on one body: what turns them is their own, what carries them is the ground."""
 
-    class Wanted(Model):
-        spin, value = Parameter(5.0, "rad/s"), Output("rad/s")
-
-        def outputs(self):
-            return {"value": self.spin}
-
     world = kido.World(time_step=2e-3)
     world.add_ground(friction=0.9)
     cart = kido.Skeleton("cart")
@@ -294,7 +288,7 @@ def test_a_cart_on_wheels_from_a_file_rolls_as_they_turn() -> None:
     cart.positions = [0, 0, 0, 0, 0, 0.12]
     world.add_skeleton(cart)
     system = System(world=world)
-    wanted = system.add(Wanted())
+    wanted = system.add(Constant("wanted", 5.0, "rad/s"))
     for name, x, y in (("fl", 0.22, 0.2), ("fr", 0.22, -0.2), ("rl", -0.22, 0.2), ("rr", -0.22, -0.2)):
         wheel = system.add(models.assembly("wheel", box, f"wheel_{name}", place=(x, y, -0.02), mass=1.5))
         system.connect(wanted.value, wheel["wanted"])
@@ -305,6 +299,6 @@ def test_a_cart_on_wheels_from_a_file_rolls_as_they_turn() -> None:
     assert box.world_transform[2, 3] == pytest.approx(0.12, abs=1e-3)
     assert system["wheel_fl.motor.current"].unit == as_unit("A")
     system.remove("wheel_fl")
-    wanted.spin = 0.0
+    wanted.setting = 0.0
     system.run(2.0)
     assert cart.num_bodies == 4 and np.abs(cart.velocities).max() < 0.02

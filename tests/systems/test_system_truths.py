@@ -66,6 +66,23 @@ def test_sampled_pd(kind) -> None:
     assert mass.v.value == pytest.approx(-0.0204201793477457, abs=ROUNDING)
 
 
+def test_modes_of_the_sampled_pd() -> None:
+    """Eigenvalues of q_k+3 = c_2 q_k+2 + c_1 q_k+1 + c_0 q_k, from positions at ticks."""
+    system = System(step=1e-2)
+    mass, control = system.add(Mass(q=1.0)), system.add(SampledPD("pd", now=1.0))
+    system.connect(mass.q, control.q)
+    system.connect(control.force, mass.force)
+    q = []
+    for _ in range(60):
+        q.append(mass.q.value)
+        system.run(1e-2)
+    rows = np.array([q[k : k + 3] for k in range(57)])
+    c = np.linalg.lstsq(rows, np.array(q[3:]), rcond=None)[0]
+    found = np.sort_complex(np.roots([1.0, -c[2], -c[1], -c[0]]))
+    expected = [0.0435834, 0.9575833 - 0.02854377j, 0.9575833 + 0.02854377j]
+    np.testing.assert_allclose(found, expected, atol=6e-8)  # the digits that are given
+
+
 class PositionLoop(Model):
     rate = 100
     kx = Parameter(4.0, "1/s")
@@ -160,6 +177,34 @@ def test_attitude_feedback_comes_to_rest() -> None:
     system.run(3000.0)
     assert body.sigma.value == pytest.approx(np.array([0.25, -0.25, 0.1]) / 3.5, abs=1e-12)
     assert body.omega.value == pytest.approx(np.zeros(3), abs=1e-12)
+
+
+class Body(Attitude):
+    torque = Input("N m", 3)
+
+    def derivatives(self):
+        rates = super().derivatives()
+        return {**rates, "omega": rates["omega"] + self.torque / self.inertia}
+
+
+class Feedback(Model):
+    rate = 10
+    sigma, omega = Input("", 3), Input("rad/s", 3)
+    torque = Output("N m", 3)
+
+    def outputs(self):
+        return {"torque": -3.5 * self.sigma - 30.0 * self.omega}
+
+
+def test_attitude_feedback_that_is_sampled_is_that_of_basilisk() -> None:
+    """Its modules read what others wrote at the tick before, every 0.1 s; all digits that it printed at 600 s."""
+    system = System(step=0.1)
+    body, control = system.add(Body(K=0.0, P=0.0)), system.add(Feedback())
+    system.connect(body.sigma, control.sigma)
+    system.connect(body.omega, control.omega)
+    system.connect(control.torque, body.torque, delay=10)
+    system.run(600.0)
+    assert body.sigma.value == pytest.approx(np.array([0.0714203, -0.0714283, 0.0285780]), abs=5.1e-8)
 
 
 def test_two_bodies() -> None:

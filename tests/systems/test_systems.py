@@ -13,6 +13,7 @@ from kido.jit import callback, view
 from kido.systems import (
     MODEL,
     Assembly,
+    Constant,
     Input,
     Model,
     Noise,
@@ -740,3 +741,21 @@ def test_first_updates_read_outputs_of_initial_states() -> None:
     system.reset()
     system.run(0.0)
     assert [system[f"{name}.value"].value for name in "abc"] == [0.0, 1.0, 1.5]
+
+
+def test_a_constant_is_what_it_is_set_to() -> None:
+    system = System()
+    one, many = system.add(Constant("one", 0.8, "rad")), system.add(Constant("many", [[1, 2], [3, 4]]))
+    assert one.value.unit == as_unit("rad") and one.value.value == 0.8
+    assert many.value.value.tolist() == [[1.0, 2.0], [3.0, 4.0]] and many.value.unit is None
+    system.run(0.1)
+    one.setting, many.setting = 0.4, [[4, 3], [2, 1]]
+    system.run(0.1)
+    assert one.value.value == 0.4 and many.value.value.tolist() == [[4.0, 3.0], [2.0, 1.0]]
+    for wrong in (np.nan, "x", [1.0, np.inf]):
+        with pytest.raises(kido.ModelError, match=r"model 'one': value: expected finite numbers"):
+            Constant("one", wrong)
+    with pytest.raises(kido.ModelError, match="unit"):
+        Constant("one", 1.0, "furlong")
+    with pytest.raises(kido.ModelError, match="expected shape"):
+        many.setting = [1.0, 2.0]

@@ -13,6 +13,7 @@ from kido.systems.log import Log, LogData, read_log
 from kido.systems.model import Model, Port, PythonModel
 from kido.systems.part import Part
 from kido.systems.schema import MODEL
+from kido.systems.sources import Constant
 from kido.systems.system import System
 from kido.systems.tracing import feedthrough
 from kido.systems.units import Unit, as_unit
@@ -24,6 +25,7 @@ __all__ = [
     "BodyPort",
     "Checkpoint",
     "Connection",
+    "Constant",
     "Cost",
     "Crossing",
     "Declared",
