@@ -279,8 +279,8 @@ def test_load_refuses_what_it_does_not_know(tmp_path) -> None:
     ):
         kido.load(path)
     path = tmp_path / "model.xml"
-    path.write_text("<mujoco/>")
-    with pytest.raises(FileFormatError, match="the root element <mujoco> is of no known format"):
+    path.write_text("<simulation/>")
+    with pytest.raises(FileFormatError, match="the root element <simulation> is of no known format"):
         kido.load(path)
     path.write_text(robot(A))
     assert kido.load(path).num_bodies == 1

@@ -8,7 +8,7 @@ import numpy as np
 
 from kido import models
 from kido.jit import Struct, callback, integer, number, view
-from kido.simulation import features, world
+from kido.simulation import features, world_structure
 from kido.simulation.feature import Feature
 from kido.simulation.world_struct import END, WORLD
 
@@ -58,7 +58,7 @@ class ContactWatch(Feature):
 def test_a_feature_is_a_file_and_its_place_in_a_list(monkeypatch, tmp_path) -> None:
     plain = models.stack(2)
     plain.step(4)
-    monkeypatch.setattr(world, "FEATURES", (*features.FEATURES, ContactWatch))
+    monkeypatch.setattr(world_structure, "FEATURES", (*features.FEATURES, ContactWatch))
     watched = models.stack(2)
     watched.step(4)
     for a, b in zip(plain.skeletons, watched.skeletons, strict=True):

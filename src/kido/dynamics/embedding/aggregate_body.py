@@ -1,12 +1,12 @@
 """One aggregate body in the sweeps: its motion map, its inertia and bias seen from its parent, its accelerations.
 
 An aggregate's coordinates are its independent ones. With all vectors about the aggregate's point o, S_i the column of
-coordinate i, P_i the sum of the articulated inertias (children outside included) of the members that it moves, and the
-joint-space inertia M of all its coordinates,
+coordinate i, P_k articulated inertias of the members (children outside included), h_k,a the motion of member k for a
+unit of independent coordinate a,
 
-    F_i = P_i S_i,    M_ij = S_i . F_j          i at or above j; own inertias of coordinates on the diagonal
-    D   = X^T M X,    U = X^T F                 X: identity for independent coordinates
-    P  += sum_k P_k - U D^-1 U^T,               z += sum_k f_k + U D^-1 eps
+    h_k,a = h_above,a + sum_i S_i X_ia          X: identity for independent coordinates
+    D_ab  = sum_k h_k,a . P_k h_k,b             U_a = sum_k P_k h_k,a
+    P    += sum_k P_k - U D^-1 U^T,             z += sum_k f_k + U D^-1 eps
 
 No 6n x 6n matrix arises, as P is block-diagonal over the members and o moves with the aggregate's parent. D is
 factored by Cholesky; g = L^-1 U and y = L^-1 eps serve both sweeps.
@@ -166,66 +166,80 @@ def composite_inertias(d, e, c):
 
 
 @inlined
-def own_inertia(t, k, h):
-    """Armature of coordinate k, with what its damper and spring add over the time h."""
-    return t.armature[k] + h * (t.damping[k] + 0.25 * h * t.stiffness[k])
+def add_independent(e, s, a, free, g, h, own, D):
+    """Independent coordinate s, of column a, into D, g and the motions from `own` on.
+
+    Args:
+        g: first row of the aggregate in `g`.
+        h: where motions are that the coordinates before it give its member; -1: there are none.
+        own: where those are that the member hands on; -1: nowhere.
+    """
+    f0, f1, f2, f3, f4, f5 = motion_of(e.F, s)
+    if h >= 0:
+        for b in range(free):
+            value = dot6(e.h, h + b, f0, f1, f2, f3, f4, f5)
+            e.D[D + max(a, b) * free + min(a, b)] += value
+            if a == b:
+                e.D[D + a * free + a] += value
+    e.D[D + a * free + a] += dot6(e.S, s, f0, f1, f2, f3, f4, f5)
+    add_six(e.g, g + a, f0, f1, f2, f3, f4, f5)
+    if own >= 0:
+        s0, s1, s2, s3, s4, s5 = motion_of(e.S, s)
+        add_six(e.h, own + a, s0, s1, s2, s3, s4, s5)
 
 
 @inlined
-def add_share(e, c, s, q, value):
-    """Row of place s of M X += value times the row of X of place q, that of an independent place being a unit row."""
-    free, columns, role = e.free[c], e.columns[c], e.role[q]
-    at = e.X_at[c] + (s - e.first_place[c]) * free
-    if role >= 0:
-        if role < free:
-            e.MX[at + role] += value
-    else:
-        X = e.X_at[c] + (-1 - role) * (columns + 1)
+def add_dependent(e, s, X, free, g, h, own, D):
+    """Dependent coordinate s, with its row of X, into D, g and the motions; arguments as of `add_independent`."""
+    f0, f1, f2, f3, f4, f5 = motion_of(e.F, s)
+    s0, s1, s2, s3, s4, s5 = motion_of(e.S, s)
+    inertia = (s0 * f0 + s1 * f1 + s2 * f2) + (s3 * f3 + s4 * f4 + s5 * f5)
+    for b in range(free):
+        e.w[g + b] = dot6(e.h, h + b, f0, f1, f2, f3, f4, f5) if h >= 0 else 0.0
+    for a in range(free):
+        x = e.X[X + a]
+        w = e.w[g + a] + x * inertia
+        # x_a w_b + w_a x_b + x_a x_b S P S
+        for b in range(a + 1):
+            e.D[D + a * free + b] += w * e.X[X + b] + x * e.w[g + b]
+        add_six(e.g, g + a, x * f0, x * f1, x * f2, x * f3, x * f4, x * f5)
+    if own >= 0:
         for a in range(free):
-            e.MX[at + a] += value * e.X[X + a]
-
-
-@kernel
-def joint_space(t, e, c, h):
-    """M X by place, M being the joint-space inertia of the aggregate: S_q . F_s for places q at or above s."""
-    for k in range(e.X_at[c], e.X_at[c] + (e.first_place[c + 1] - e.first_place[c]) * e.free[c]):
-        e.MX[k] = 0.0
-    for m in range(e.first_member[c], e.first_member[c + 1]):
-        for s in range(e.member_place[m], e.member_place[m + 1]):
-            f0, f1, f2, f3, f4, f5 = motion_of(e.F, s)
-            add_share(e, c, s, s, dot6(e.S, s, f0, f1, f2, f3, f4, f5) + own_inertia(t, e.dof[s], h))
-            begin, end, n = e.member_place[m], s, m
-            while n >= 0:
-                for q in range(begin, end):
-                    value = dot6(e.S, q, f0, f1, f2, f3, f4, f5)
-                    add_share(e, c, s, q, value)
-                    add_share(e, c, q, s, value)
-                n = e.above[n]
-                if n >= 0:
-                    begin, end = e.member_place[n], e.member_place[n + 1]
+            x = e.X[X + a]
+            add_six(e.h, own + a, x * s0, x * s1, x * s2, x * s3, x * s4, x * s5)
 
 
 @kernel
 def independent_inertia(t, e, c, h):
-    """D = X^T M X, its lower half, and g = X^T F before they are factored."""
-    joint_space(t, e, c, h)
-    place, columns, free, D = e.first_place[c], e.columns[c], e.free[c], e.X_at[c]
+    """D and g = U before they are factored: the sums over members of h P h and P h, coordinate by coordinate."""
+    place, columns, free = e.first_place[c], e.columns[c], e.free[c]
+    D, H, first = e.X_at[c], e.h_at[c], e.first_member[c]
     for a in range(free):
-        s = place + e.solved[place + e.rank[c] + a]
-        f0, f1, f2, f3, f4, f5 = motion_of(e.F, s)
-        e.g[place + a, 0], e.g[place + a, 1], e.g[place + a, 2] = f0, f1, f2
-        e.g[place + a, 3], e.g[place + a, 4], e.g[place + a, 5] = f3, f4, f5
+        for k in range(6):
+            e.g[place + a, k] = 0.0
         for b in range(a + 1):
-            e.D[D + a * free + b] = e.MX[D + (s - place) * free + b]
-    for r in range(e.rank[c]):
-        s, X = place + e.solved[place + r], e.X_at[c] + r * (columns + 1)
-        f0, f1, f2, f3, f4, f5 = motion_of(e.F, s)
-        at = D + (s - place) * free
-        for a in range(free):
-            x = e.X[X + a]
-            add_six(e.g, place + a, x * f0, x * f1, x * f2, x * f3, x * f4, x * f5)
-            for b in range(a + 1):
-                e.D[D + a * free + b] += x * e.MX[at + b]
+            e.D[D + a * free + b] = 0.0
+    for m in range(first, e.first_member[c + 1]):
+        above = e.above[m]
+        before = H + (above - first) * columns if above >= 0 else -1
+        own = -1
+        if e.carries[m] != 0:
+            own = H + (m - first) * columns
+            for a in range(free):
+                for k in range(6):
+                    e.h[own + a, k] = e.h[before + a, k] if before >= 0 else 0.0
+            before = own
+        for s in range(e.member_place[m], e.member_place[m + 1]):
+            role = e.role[s]
+            X = e.X_at[c] + (-1 - role) * (columns + 1)
+            if role < 0:
+                add_dependent(e, s, X, free, place, before, own, D)
+            elif role < free:
+                add_independent(e, s, role, free, place, before, own, D)
+            k = e.dof[s]
+            own_inertia = t.armature[k] + h * (t.damping[k] + 0.25 * h * t.stiffness[k])
+            if own_inertia != 0.0:
+                add_own_inertia(e, role, X, free, D, own_inertia)
 
 
 @kernel
@@ -256,6 +270,18 @@ def articulate_aggregate(t, d, e, c, h):
         for a in range(place, place + free):
             deflate_parent(d, e, p, a)
     return True
+
+
+@kernel
+def add_own_inertia(e, role, X, free, D, value):
+    """X^T value X of one coordinate into D."""
+    if role >= 0:
+        if role < free:
+            e.D[D + role * free + role] += value
+        return
+    for a in range(free):
+        for b in range(a + 1):
+            e.D[D + a * free + b] += value * e.X[X + a] * e.X[X + b]
 
 
 @kernel

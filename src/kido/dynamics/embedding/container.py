@@ -200,7 +200,7 @@ def embed(
     touches: list[list[tuple[int, float]]] = []
     firsts: dict[str, list[int]] = {name: [0] for name in ("member", "place", "row", "tie", "member_place")}
     tie_rows: list[int] = []
-    matrix, squares = [0], [0]
+    matrix, squares, motions = [0], [0], [0]
     for own, constraints in groups:
         start, at = len(members), len(dofs)
         number = {link: start + j for j, link in enumerate(own)}
@@ -223,13 +223,14 @@ def embed(
         n, m = len(dofs) - at, len(rows) - firsts["row"][-2]
         matrix.append(matrix[-1] + m * (n + 1))
         squares.append(squares[-1] + n * (n + 1))
+        motions.append(motions[-1] + n * len(own))
 
     count, items = len(groups), schedule(parent, aggregates)
     sizes = {
         "items": len(items), "aggregates": count, "aggregates1": count + 1, "members": len(members),
         "members1": len(members) + 1, "places": len(dofs), "rows": len(rows), "rows1": len(rows) + 1,
         "ties": firsts["tie"][-1], "touches": sum(map(len, touches)), "pivots1": len(rows) + count + 1,
-        "matrix": matrix[-1], "entries": matrix[-1], "squares": squares[-1],
+        "matrix": matrix[-1], "entries": matrix[-1], "squares": squares[-1], "motions": motions[-1],
         "links": len(parent), "dofs": len(tree.body_of_dof), "loop_rows": len(lp.kind),
         "loose_rows": len(slots), "slots": len(slot_of), "trees1": len(tree.tree_mobile) + 1,
     }  # fmt: skip
@@ -264,7 +265,11 @@ def embed(
     _write(e.parent, [parent_of_aggregate(parent, set(m)) for m in aggregates])
     _write(e.matrix_at, matrix[:-1])
     _write(e.X_at, squares[:-1])
+    _write(e.h_at, motions[:-1])
     outer = {parent[i] for i in range(len(parent)) if parent[i] >= 0 and e.owner[i] != e.owner[parent[i]]}
+    for m in range(len(members)):
+        e.outer[m] = members[m] in outer
+        e.carries[m] = m in above or firsts["member_place"][m + 1] - firsts["member_place"][m] > 1
     for c, (own, constraints) in enumerate(groups):
         e.bears[c] = not outer.isdisjoint(own)
         e.constant[c] = all(lp.kind[lp.first_row[k]] == COUPLE for k in constraints)

@@ -1,12 +1,12 @@
 """Changes of velocity of a tree with aggregates, by impulses on coordinates and by dependent ones that jump.
 
-With p the impulses on an aggregate's places, xb what dependent places change by besides X times independent ones, and M
-and F as in `aggregate_body`,
+With M the joint-space inertia of an aggregate's places, own inertias on its diagonal, F = P S of its coordinates
+(P with all that hangs beyond), p the impulses and xb what dependent places change by besides X times independent ones,
 
     eps = X^T (p - M xb),    y = L^-1 eps,    z_parent += F^T xb + g^T y
 
-so that neither inertias nor poses of members are read, and motions only of members that carry links outside of the
-aggregate. Needs `articulate_tree`.
+M_ab is S_a . F_b where b is a's own place or one beyond it, so that neither inertias nor poses of members are read, and
+motions only of members that carry links outside of the aggregate. Needs `articulate_tree`.
 """
 
 from __future__ import annotations
@@ -17,60 +17,70 @@ from kido.kernels.forward_dynamics import joint_bias, joint_motion
 from kido.math.so3 import cross
 
 
-@kernel
-def take_wrenches(d, e, c):
-    """Take d.z on members into y of their aggregate, and hand it to the parent."""
-    first, last, p = e.first_member[c], e.first_member[c + 1], e.parent[c]
-    for m in range(first, last):
-        i = e.member[m]
-        f0, f1, f2, f3, f4, f5 = motion_of(d.z, i)
-        x, y, z = cross(d.p[i, 0] - e.point[c, 0], d.p[i, 1] - e.point[c, 1], d.p[i, 2] - e.point[c, 2], f3, f4, f5)
-        e.f[m, 0], e.f[m, 1], e.f[m, 2] = f0 + x, f1 + y, f2 + z
-        e.f[m, 3], e.f[m, 4], e.f[m, 5] = f3, f4, f5
-    for m in range(last - 1, first - 1, -1):
-        f0, f1, f2, f3, f4, f5 = motion_of(e.f, m)
-        for s in range(e.member_place[m], e.member_place[m + 1]):
-            add_force(e, c, s, -dot6(e.S, s, f0, f1, f2, f3, f4, f5))
-        if e.above[m] >= 0:
-            add_six(e.f, e.above[m], f0, f1, f2, f3, f4, f5)
-        elif p >= 0:
-            add_six(d.z, p, f0, f1, f2, f3, f4, f5)
+@inlined
+def own_inertia(t, k, h):
+    """Armature of coordinate k, with what its damper and spring add over the time h."""
+    return t.armature[k] + h * (t.damping[k] + 0.25 * h * t.stiffness[k])
 
 
 @inlined
-def add_force(e, c, s, value):
-    """Take an impulse on place s into y of its aggregate."""
-    place, free, role = e.first_place[c], e.free[c], e.role[s]
-    if role < 0:
-        X = e.X_at[c] + (-1 - role) * (e.columns[c] + 1)
-        for a in range(free):
-            e.y[place + a] += e.X[X + a] * value
-    elif role < free:
-        e.y[place + role] += value
+def add_times(a, table, i, x):
+    """Six numbers += x times row i of a table."""
+    return (
+        a[0] + table[i, 0] * x, a[1] + table[i, 1] * x, a[2] + table[i, 2] * x,
+        a[3] + table[i, 3] * x, a[4] + table[i, 4] * x, a[5] + table[i, 5] * x,
+    )  # fmt: skip
+
+
+@inlined
+def wrench_from_outside(d, e, c, m):
+    """z of links outside of the aggregate that hang on a member, about the aggregate's point."""
+    i = e.member[m]
+    f0, f1, f2, f3, f4, f5 = motion_of(d.z, i)
+    x, y, z = cross(d.p[i, 0] - e.point[c, 0], d.p[i, 1] - e.point[c, 1], d.p[i, 2] - e.point[c, 2], f3, f4, f5)
+    return f0 + x, f1 + y, f2 + z, f3, f4, f5
 
 
 @kernel
-def gather_jump(d, e, c, impulse, wrenches):
-    """y of an aggregate; its parent gets z.
+def start_jump(d, e, c):
+    """A of the members by xb alone, and the impulses `f` that this takes at their own joints."""
+    zero = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    for m in range(e.first_member[c], e.first_member[c + 1]):
+        a = motion_of(e.A, e.above[m]) if e.above[m] >= 0 else zero
+        f = wrench_from_outside(d, e, c, m) if e.outer[m] != 0 else zero
+        for s in range(e.member_place[m], e.member_place[m + 1]):
+            a, f = add_times(a, e.S, s, e.xb[s]), add_times(f, e.F, s, e.xb[s])
+        e.A[m, 0], e.A[m, 1], e.A[m, 2], e.A[m, 3], e.A[m, 4], e.A[m, 5] = a
+        e.f[m, 0], e.f[m, 1], e.f[m, 2], e.f[m, 3], e.f[m, 4], e.f[m, 5] = f
 
-    Args:
-        wrenches: not 0 where d.z of members is to be read.
-    """
-    place, free, p, D = e.first_place[c], e.free[c], e.parent[c], e.X_at[c]
+
+@kernel
+def gather_jump(t, d, e, c, h, impulse):
+    """y of an aggregate; its parent gets z."""
+    start_jump(d, e, c)
+    place, columns, free, p = e.first_place[c], e.columns[c], e.free[c], e.parent[c]
     for a in range(free):
         e.y[place + a] = 0.0
-    if wrenches != 0:
-        take_wrenches(d, e, c)
-    for s in range(place, e.first_place[c + 1]):
-        add_force(e, c, s, impulse[e.dof[s]])
-    for r in range(e.rank[c]):
-        s = place + e.solved[place + r]
-        x = e.xb[s]
-        for a in range(free):
-            e.y[place + a] -= e.MX[D + (s - place) * free + a] * x
-        if p >= 0:
-            f0, f1, f2, f3, f4, f5 = motion_of(e.F, s)
-            add_six(d.z, p, f0 * x, f1 * x, f2 * x, f3 * x, f4 * x, f5 * x)
+    for m in range(e.first_member[c + 1] - 1, e.first_member[c] - 1, -1):
+        above = e.above[m]
+        f0, f1, f2, f3, f4, f5 = motion_of(e.f, m)
+        for s in range(e.member_place[m], e.member_place[m + 1]):
+            k, role = e.dof[s], e.role[s]
+            value = impulse[k] - dot6(e.S, s, f0, f1, f2, f3, f4, f5) - own_inertia(t, k, h) * e.xb[s]
+            if above >= 0:
+                a0, a1, a2, a3, a4, a5 = motion_of(e.A, above)
+                value -= dot6(e.F, s, a0, a1, a2, a3, a4, a5)
+            if role < 0:
+                X = e.X_at[c] + (-1 - role) * (columns + 1)
+                for a in range(free):
+                    e.y[place + a] += e.X[X + a] * value
+            elif role < free:
+                e.y[place + role] += value
+        if above >= 0:
+            add_six(e.f, above, f0, f1, f2, f3, f4, f5)
+        elif p >= 0:
+            add_six(d.z, p, f0, f1, f2, f3, f4, f5)
+    D = e.X_at[c]
     for a in range(free):
         value = e.y[place + a]
         for b in range(a):
@@ -83,8 +93,14 @@ def gather_jump(d, e, c, impulse, wrenches):
 
 
 @kernel
-def jump_tree(t, d, e, tree_index, impulse, change):
-    """Changes of velocity of a tree's coordinates by impulses on them and xb of its aggregates; B is overwritten."""
+def jump_tree(t, d, e, tree_index, h, impulse, change):
+    """Changes of velocity of a tree's coordinates by impulses on them and xb of its aggregates.
+
+    B of the data is overwritten.
+
+    Args:
+        h: time over which joint springs and dampers are implicit [s], as in `articulate_tree`.
+    """
     begin, end = e.tree_item[tree_index], e.tree_item[tree_index + 1]
     for i in range(t.tree_body[tree_index], t.tree_body[tree_index + 1]):
         for j in range(6):
@@ -94,7 +110,7 @@ def jump_tree(t, d, e, tree_index, impulse, change):
         if i >= 0:
             joint_bias(t, d, 0, i, 0.0, impulse)
         else:
-            gather_jump(d, e, -1 - i, impulse, e.bears[-1 - i])
+            gather_jump(t, d, e, -1 - i, h, impulse)
     for q in range(begin, end):
         i = e.item[q]
         if i >= 0:

@@ -243,4 +243,4 @@ def answer_impulse(t, d, e, tree_index, impulse, change):
         if c >= 0:
             for s in range(e.first_place[c], e.first_place[c + 1]):
                 e.xb[s] = 0.0
-    jump_tree(t, d, e, tree_index, impulse, change)
+    jump_tree(t, d, e, tree_index, 0.0, impulse, change)

@@ -13,7 +13,8 @@ of a file is what is read. What the format means here:
 - Geoms of groups 0 to 2 are seen, those with `contype` or `conaffinity` or in pairs collide. Contacts are rigid with
   exact friction; the pair's friction is the greater. With `contacts="springs"` they are as soft as `solref` says.
 
-What a file has beyond it is counted by kind in `warnings` of the first skeleton.
+Actuators, equalities, tendons, sensors and keyframes are not read. What is left out is counted by kind in `warnings` of
+the first skeleton.
 """
 
 from __future__ import annotations
@@ -38,6 +39,13 @@ __all__ = ["MjcfSurfaces", "compile_model", "read"]
 CONTACTS = ("rigid", "springs")
 FLEXES = ("error", "skip")
 NO_GRAVITY = 1 << 7  # of mjtDisableBit
+NOT_READ = {  # kinds of elements that become nothing: their number in a model, and its accessor
+    "actuators": ("nu", "actuator"),
+    "equalities": ("neq", "equality"),
+    "tendons": ("ntendon", "tendon"),
+    "sensors": ("nsensor", "sensor"),
+    "keyframes": ("nkey", "key"),
+}
 
 
 @named_arguments
@@ -95,6 +103,9 @@ def read(
         skeleton.uri = world.uri
         world.add_skeleton(skeleton)
     filter_contacts(world, trees, shapes, left_out)
+    for kind, (number, accessor) in NOT_READ.items():
+        for k in range(int(getattr(model, number))):
+            left_out.add(f"{kind} are left out", getattr(model, accessor)(k).name)
     trees.skeletons[0].warnings.extend(left_out.remarks())
     return world
 

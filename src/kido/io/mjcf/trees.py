@@ -214,6 +214,8 @@ class Trees:
                 turned = Rotation.from_quat(rest[-4:], scalar_first=True).as_rotvec()
                 found["rest_position"] = np.concatenate([turned, rest[:3]]) if kind == FREE else turned
                 self.left_out.add("springs of ball and free joints have the potential k (1 - cos angle)", name)
+            if kind == FREE and np.any(m.dof_armature[dofs]):
+                self.left_out.add("armature of free joints is along the axes of their bodies", name)
             if m.jnt_limited[ids[0]]:
                 self.left_out.add("limits of ball joints are left out", name)
             if m.jnt_actfrclimited[ids[0]]:

@@ -31,11 +31,11 @@ STILL_SHARE, MAX_VELOCITY_ROUNDS = 1e-11, 5
 
 
 @kernel
-def answer_off(t, d, lp, e, z, tree_index, u):
+def answer_off(t, d, lp, e, z, tree_index, u, h):
     """Change velocities u of a tree by the impulse of its rows that changes dependent ones by xb at mid-step."""
     for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
         z.loaded[k] = 0.0
-    jump_tree(t, d, e, tree_index, z.loaded, lp.kept_u)
+    jump_tree(t, d, e, tree_index, h, z.loaded, lp.kept_u)
     for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
         u[k] += lp.kept_u[k]
 
@@ -62,7 +62,7 @@ def openness_of_tree(lp, y, e, tree_index, whole):
 
 
 @kernel
-def move_to_close(t, d, lp, y, e, end_d, end_e, z, tree_index):
+def move_to_close(t, d, lp, y, e, end_d, end_e, z, tree_index, h):
     """Positions of the end nearer to phi = 0, by the motion that takes least kinetic energy at mid-step."""
     measure_tree(t, end_d, lp, end_e, tree_index)
     largest = 0.0
@@ -77,7 +77,7 @@ def move_to_close(t, d, lp, y, e, end_d, end_e, z, tree_index):
     if largest > CLOSURE_TOLERANCE and largest < MAX_CLOSURE_MOVE:
         for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
             end_d.u[k] = 0.0
-        answer_off(t, d, lp, e, z, tree_index, end_d.u)
+        answer_off(t, d, lp, e, z, tree_index, end_d.u, h)
         advance(t, end_d, t.tree_body[tree_index], t.tree_body[tree_index + 1], 1.0)
         measure_tree(t, end_d, lp, end_e, tree_index)
 
@@ -98,7 +98,7 @@ def take_poses_elsewhere(t, d, lp, e, end_d, tree_index):
 
 
 @kernel
-def close_positions(t, d, lp, y, e, end_d, end_e, z, tree_index):
+def close_positions(t, d, lp, y, e, end_d, end_e, z, tree_index, h):
     """Positions of a tree at the end of the step onto phi = 0; poses at the end go to the data of the end.
 
     Returns:
@@ -107,7 +107,7 @@ def close_positions(t, d, lp, y, e, end_d, end_e, z, tree_index):
     for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
         end_d.q[k] = d.q[k]
     take_poses_elsewhere(t, d, lp, e, end_d, tree_index)
-    move_to_close(t, d, lp, y, e, end_d, end_e, z, tree_index)
+    move_to_close(t, d, lp, y, e, end_d, end_e, z, tree_index, h)
     error = openness_of_tree(lp, y, end_e, tree_index, 0)
     if not error <= CLOSURE_TOLERANCE:
         error = 0.0
@@ -177,7 +177,7 @@ def misfit_at_end(lp, y, e, end_d, end_e, tree_index, u):
 
 
 @kernel
-def close_velocities(t, d, lp, y, e, end_d, end_e, z, tree_index, u):
+def close_velocities(t, d, lp, y, e, end_d, end_e, z, tree_index, u, h):
     """Velocities u of a tree at the end of the step onto G u = 0. Returns the largest |G u| of rows left out."""
     dependent_at_end(lp, e, end_d, end_e, tree_index)
     speed = 0.0
@@ -190,7 +190,7 @@ def close_velocities(t, d, lp, y, e, end_d, end_e, z, tree_index, u):
                 off = max(off, off_at_end(e, end_e, -1 - e.item[q], u))
         if not off > STILL_SHARE * speed or round == MAX_VELOCITY_ROUNDS:
             break
-        answer_off(t, d, lp, e, z, tree_index, u)
+        answer_off(t, d, lp, e, z, tree_index, u, h)
     for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
         if e.item[q] < 0:
             follow_independent(e, -1 - e.item[q], u)
@@ -261,8 +261,8 @@ def close_aggregates(t, d, w, pr, lp, y, e, end_d, end_e, z, g, loaded):
     most, change = speeds(w, pr, t.tree_dof[tree_index], t.tree_dof[tree_index + 1])
     if loaded and change > 0.0 and h * most > SLOW:
         second_half(t, d, w, pr, lp, e, z, tree_index, h)
-    error, closed = close_positions(t, d, lp, y, e, end_d, end_e, z, tree_index)
-    left = close_velocities(t, d, lp, y, e, end_d, end_e, z, tree_index, pr.u)
+    error, closed = close_positions(t, d, lp, y, e, end_d, end_e, z, tree_index, h)
+    left = close_velocities(t, d, lp, y, e, end_d, end_e, z, tree_index, pr.u, h)
     react(t, d, w, lp, e, z, tree_index, pr.u, h)
     lp.left_open[g] = 0 if closed and error <= DIGITS_TOLERANCE else 1
     return error, left

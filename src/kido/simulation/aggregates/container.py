@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 VOID_SAMPLES = 4  # positions at which rows that nothing moves are looked for
 MAX_PLACES, MAX_COLUMNS = 40, 12  # coordinates of an aggregate, and independent ones of them: what is larger costs more
-OWN_AT_END = ("S", "K", "X", "xb", "point", "A", "f", "D", "g", "y", "w", "F", "P", "rest")
+OWN_AT_END = ("S", "K", "X", "xb", "point", "A", "f", "h", "D", "g", "y", "w", "F", "P", "rest")
 # What the next step depends on; the rest of a partition follows.
 _KEPT = {
     "kept": index("rows"),
