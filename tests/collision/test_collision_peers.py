@@ -81,7 +81,8 @@ def test_detectors_agree(which, seed, near):
         found = pair.groups[name].distance()
         assert found.distance == pytest.approx(own.distance, abs=tolerance), (name, which)
         assert found.point_b - found.point_a == pytest.approx(found.distance * found.normal, abs=1e-4)
-        assert bool(pair.groups[name].collide()) == (found.distance < 0.0), (name, which)
+        if abs(own.distance) > tolerance:  # nearer, a peer's two answers may contradict each other
+            assert bool(pair.groups[name].collide()) == (own.distance < 0.0), (name, which)
     assert bool(pair.groups["kido"].collide()) == (own.distance < 0.0)
     # Swapped: the same distance, the opposite normal, the same points.
     two, one = pair.swapped
