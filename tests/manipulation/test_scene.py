@@ -179,6 +179,28 @@ def test_planners_see_what_the_scene_has() -> None:
         scene.checker(find_parts(planar_arm(0.5))["arm"])
 
 
+def test_planners_test_a_robot_against_itself() -> None:
+    """Also one whose steps do not; while something hangs on it, too; but for pairs with a reason of their own."""
+    world = kido.World(gravity=(0, 0, 0))
+    arm = world.add_skeleton(planar_arm(0.5, 0.4, 0.3))
+    scene, part = CollisionScene(world), find_parts(arm)["arm"]
+    states = np.random.default_rng(2).uniform(-3.1, 3.1, (400, 3))
+    alone = scene.checker(part).states_are_free(states)
+    assert not arm.self_collision and 0.02 < (~alone).mean() < 0.5
+    cube = world.add_skeleton(block("cube"))
+    arm.positions = [0.0, 0.5, 0.6]
+    cube.joints[0].set_transform(arm.body("tip").world_transform)
+    grasps = Grasps(scene)
+    grasps.attach(cube.body(0), arm.body("tip"))
+    holding = scene.checker(part).states_are_free(states)
+    assert not (holding & ~alone).any() and (holding != alone).any()
+    solid = [body for body in arm.bodies if body.shapes]
+    for k, first in enumerate(solid):
+        for second in solid[:k]:
+            scene.filter.add(first, second, "may touch")
+    assert scene.checker(part).states_are_free(states).all()
+
+
 def test_mistakes_are_named() -> None:
     world, scene = two_blocks(0.1)
     with pytest.raises(kido.ModelError, match="expected a world"):

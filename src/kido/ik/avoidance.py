@@ -37,10 +37,12 @@ class Avoided(Protocol):
     Attributes:
         skeleton: whose states.
         columns: coordinates of states.
+        turn: whose turn it is to use it.
     """
 
     skeleton: Skeleton
     columns: NDArray[np.int64]
+    turn: Turn
 
     @property
     def held_positions(self) -> Array:
@@ -90,7 +92,6 @@ class Avoidance:
                 "a checker that plans with them"
             )
         self.checker: Avoided = checker
-        self._turn = Turn()  # to use the checker, also of copies
         self._made: Any = tasks, dofs, skeleton, options
         self._solvers: tuple[IkSolver, IkSolver] | None = None
 
@@ -101,9 +102,7 @@ class Avoidance:
                 f"avoid: the checker is of skeleton {skeleton.name!r}, and not copied: make a solver for the copy with "
                 "a checker of the copy"
             )
-        twin = Avoidance(self.checker, skeleton, copy.deepcopy(tasks, memo), dofs, options)
-        twin._turn = self._turn
-        return twin
+        return Avoidance(self.checker, skeleton, copy.deepcopy(tasks, memo), dofs, options)
 
     @property
     def solvers(self) -> tuple[IkSolver, IkSolver]:
@@ -129,7 +128,7 @@ class Avoidance:
         numbers, contacts = found.numbers.copy(), [None] * len(found)
         n = numbers.shape[1] - search.REPORT
         X = targets.reshape(len(targets), -1, 4, 4) if targets.shape[1] else None
-        with self._turn:
+        with self.checker.turn:
             met = np.flatnonzero(found.success)
             left = met[self._touch(numbers[met, :n])]
             left = self._restarted(numbers, left, X, threads)

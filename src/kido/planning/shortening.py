@@ -140,7 +140,8 @@ def shortened(checker: CollisionChecker, path: Path, rounds: int = 100, seed: in
     draws = np.random.default_rng(seed).random((rounds, 2))
     states = np.zeros((len(path) + rounds + 4, checker.num_dofs))
     states[: len(path)] = path.states
-    count = shorten(checker.edge_address, states, len(path), draws, patience)
+    with checker.turn:
+        count = shorten(checker.edge_address, states, len(path), draws, patience)
     return Path(states[:count], path.dof_names, path.seconds, path.iterations, path.checked_states, checker.space)
 
 
