@@ -83,16 +83,6 @@ def test_every_point_is_in_spheres_of_every_level(shape, tolerance):
         level = [n for n in level if tree.leaves[n]] + children if children else []
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda s: type(s).__name__)
-def test_a_sphere_contains_the_finest_below_it(shape):
-    """So a state that a sphere is clear in is one in which those are: |c - c'| + r' <= r, to rounding."""
-    tree = sphere_tree(convex_parts(shape), 0.005, 60)
-    for n in np.flatnonzero(~tree.leaves):
-        below = np.arange(n, tree.skip[n])[tree.leaves[n : tree.skip[n]]]
-        reach = np.linalg.norm(tree.centres[below] - tree.centres[n], axis=1) + tree.radii[below]
-        assert reach.max() <= tree.radii[n] * (1.0 + 1e-9)
-
-
 def test_finest_spheres_stand_out_no_farther_than_asked_for():
     size = np.array([0.3, 0.2, 0.1])
     tree = sphere_tree(convex_parts(Box(size)), 0.02, 10_000)

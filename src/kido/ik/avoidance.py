@@ -19,7 +19,6 @@ from kido.ik.coupling import coupling_of
 from kido.ik.engine import search
 from kido.ik.result import IkResult
 from kido.ik.tasks import Task
-from kido.jit import LANES
 from kido.turns import Turn
 
 if TYPE_CHECKING:
@@ -174,9 +173,5 @@ class Avoidance:
         return np.delete(left, free)
 
     def _touch(self, q: Array) -> NDArray[np.bool_]:
-        """At which positions (samples, dofs) something touches, whatever other positions are asked about."""
-        states = np.ascontiguousarray(q[:, self.checker.columns])
-        touch = ~self.checker.states_are_free(states)
-        # Beside others spheres are looked at that a state alone has no need of: so again, eight of a state.
-        touch[touch] = ~self.checker.states_are_free(np.repeat(states[touch], LANES, axis=0))[::LANES]
-        return touch
+        """At which positions (samples, dofs) something touches."""
+        return ~self.checker.states_are_free(np.ascontiguousarray(q[:, self.checker.columns]))

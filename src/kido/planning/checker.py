@@ -200,7 +200,7 @@ class CollisionChecker(FixedAttributes):
         data: Any = data_for(self._tree, samples=samples)
         data.q[:] = self._held[:, None] if samples else self._held
         check = CHECK(samples=samples, groups=len(groups), spheres=len(robot.radius), pairs=len(pairs), depth=2 * DEPTH)
-        check.robot, check.data, check.run = robot, data, check_eight
+        check.robot, check.data, check.run, check.by_spheres = robot, data, check_eight, int(not self._exact)
         flat = {name: getattr(check, name).reshape(-1) for name in LANE_FIELDS}
         numbers = CHECK_NUMBERS(lanes=lanes, wheres=3 * lanes, q=data.q.reshape(-1), **flat)
         self._check, self._numbers = check, numbers

@@ -27,7 +27,7 @@ from kido.errors import ModelError
 from kido.ik.engine.tasks import RANGE, TASKS
 from kido.ik.tasks import Task
 from kido.ik.tasks.kind import TaskKind
-from kido.jit import Struct, all_positive, inlined, integers, kernel, number, reference, view, where_positive
+from kido.jit import Struct, all_positive, floats, inlined, integers, kernel, number, reference, view, where_positive
 from kido.math.choices import larger, smaller
 from kido.math.so3 import cross
 from kido.planning.depths import solid_depth
@@ -49,6 +49,9 @@ class CLEARANCE(Struct):
     robot = reference(ROBOT)
     scene = reference(SCENE)
     near = integers("near", doc="groups that can come near the surroundings")
+    outer = floats(
+        "spheres", unit="m", doc="radii, of spheres that are replaced by others such that they contain those"
+    )
     waiting = integers("depth", 2, doc="pairs of spheres that are still to be looked at")
     buffer = number("m", doc="how far out of what they touch spheres are pushed")
 
@@ -125,7 +128,7 @@ def surroundings_push(d, a, g):
             x, y, z = centre_of(b, d, link, n)
             placed = n
         leaf = b.skip[n] == n + 1
-        r = b.radius[n] + keep
+        r = (b.radius[n] if leaf else a.outer[n]) + keep
         gap = gap_of(scene, m, x, y, z, r)
         if not all_positive(gap):
             if scene.kind[m] == NODE and (leaf or size_of(scene, m) > 2.0 * r):
@@ -233,6 +236,16 @@ def clearance_residual(t, d, s, o, k):
     finish_row(o, row, total, most, a.buffer)
 
 
+def enclosing_radii(robot: ROBOT) -> Array:
+    """Radii such that spheres which are replaced by others contain these."""
+    centre, skip, found = np.array(robot.centre), np.array(robot.skip), np.array(robot.radius)
+    for n in range(len(found) - 1, -1, -1):
+        if skip[n] != n + 1:
+            for child in (n + 1, int(skip[n + 1])):
+                found[n] = max(found[n], np.linalg.norm(centre[child] - centre[n]) + found[child] + SLACK)
+    return found
+
+
 class ClearanceKind(TaskKind):
     """Staying clear of what a checker checks.
 
@@ -281,7 +294,8 @@ class ClearanceKind(TaskKind):
 
     def write(self, skeleton: Skeleton, made: TASKS, k: int, rows: slice, task: Task) -> None:
         check, near = self.checker.edge_table.check, self._near()
-        table = CLEARANCE(near=near, depth=DEPTH, robot=check.robot, scene=check.scene, buffer=BUFFER)
+        outer = enclosing_radii(check.robot)
+        table = CLEARANCE(near=near, depth=DEPTH, outer=outer, robot=check.robot, scene=check.scene, buffer=BUFFER)
         self._tables[made] = table
         made.link[k] = table.address
         made.weight[rows], made.tolerance[rows] = task.weights, BUFFER

@@ -1,8 +1,5 @@
 """Trees of spheres that cover shapes: coarse to fine, and every point of a shape lies in spheres of each level.
 
-A sphere contains all of the finest ones below it. So what it is clear of they are clear of too: whether a state is free
-is said by the finest spheres alone, and does not depend on what is checked beside it.
-
 A shape is convex *parts*, each the convex hull of points, widened by a radius. A node of the tree is what of the parts
 lies in some cell; its sphere is about all the points there, so it covers the node's parts, as balls are convex. The
 cell is halved across its longest side until the sphere stands out of the shape by no more than asked for. So coverage
@@ -198,13 +195,8 @@ def small_sphere(parts: Sequence[Part]) -> tuple[Array, float]:
 
     Source: Badoiu and Clarkson, "Smaller core-sets for balls", SODA 2003.
     """
-    points = np.concatenate([part.points for part in parts])
-    return sphere_about(points, np.concatenate([np.full(len(part.points), part.radius) for part in parts]))
-
-
-def sphere_about(points: Array, radii: Array) -> tuple[Array, float]:
-    """`small_sphere` of balls: centres (n, 3) and radii (n,) [m]."""
-    points = np.ascontiguousarray(points)
+    points = np.ascontiguousarray(np.concatenate([part.points for part in parts]))
+    radii = np.concatenate([np.full(len(part.points), part.radius) for part in parts])
     out = np.append(0.5 * (points.min(axis=0) + points.max(axis=0)), 0.0)
     enclose(points, radii, ROUNDS if len(points) > 1 else 1, out)
     return out[:3], float(out[3]) * ROUNDING
@@ -214,8 +206,10 @@ def joined(trees: Sequence[SphereTree]) -> SphereTree:
     """One tree above several, two of them at a time."""
     first = trees[0]
     for second in trees[1:]:
-        leaves = [(tree.centres[tree.leaves], tree.radii[tree.leaves]) for tree in (first, second)]
-        centre, radius = sphere_about(*(np.concatenate(both) for both in zip(*leaves, strict=True)))
+        spheres = [
+            Part(c[None], float(r)) for tree in (first, second) for c, r in zip(tree.centres, tree.radii, strict=True)
+        ]
+        centre, radius = small_sphere(spheres)
         n = len(first.radii)
         first = SphereTree(
             np.concatenate([centre[None], first.centres, second.centres]),
@@ -317,20 +311,15 @@ def sphere_tree(parts: Sequence[Part], tolerance: float, most: int) -> SphereTre
     skip: list[int] = []
     exact: list[bool] = []
 
-    def write(cell: Cell) -> list[int]:
-        """Write a node and all below it; returns which are the finest."""
+    def write(cell: Cell) -> None:
         k = len(radii)
         centres.append(cell.centre)
         radii.append(cell.radius)
         skip.append(0)
         exact.append(cell.is_ball and not cell.children)
-        finest = [leaf for child in cell.children for leaf in write(child)]
-        if finest:
-            centres[k], radii[k] = sphere_about(
-                np.array([centres[leaf] for leaf in finest]), np.array([radii[leaf] for leaf in finest])
-            )
+        for child in cell.children:
+            write(child)
         skip[k] = len(radii)
-        return finest or [k]
 
     write(root)
     reach = max(float(np.linalg.norm(part.points, axis=1).max()) for part in parts)
