@@ -19,7 +19,7 @@ from kido.manipulation.load_sharing import FrictionGrip, LoadShare, LoadSharing,
 from kido.manipulation.model import RobotModel
 from kido.manipulation.payload import PayloadEstimate, estimate_payload
 from kido.math.transform import as_positive
-from kido.planning import TimeLaw
+from kido.planning import RuckigLaw, TimeLaw
 from kido.reprs import brief
 from kido.skeleton import BodyNode, Group, Skeleton
 
@@ -103,7 +103,7 @@ class ModelControl(Controller):
 
     # What it follows -------------------------------------------------------------------------------------------
 
-    def follow(self, law: TimeLaw, dofs: Group | Sequence[Any]) -> float:
+    def follow(self, law: TimeLaw | RuckigLaw, dofs: Group | Sequence[Any]) -> float:
         """Move some coordinates by a time law from now on; the others stay where they are to be. Its duration [s].
 
         Raises:

@@ -76,7 +76,7 @@ class TimeLaw(FixedAttributes):
         return np.asarray(self.curve(s, 1)) * u[..., None] + np.asarray(self.curve(s, 2)) * (rate**2)[..., None]
 
 
-def _limits(value: Any, what: str, n: int) -> tuple[Array, Array]:
+def limits_of(value: Any, what: str, n: int) -> tuple[Array, Array]:
     """Lower and upper limits (n,) from one number, n of them (symmetric), or (2, n)."""
     try:
         found = as_numbers(value)
@@ -128,14 +128,14 @@ def time_optimal(
 
     Source: see `kido.planning.reachability`.
     """
-    s = _grid(curve, points, interval)
+    s = grid_of(curve, points, interval)
     d1, d2 = np.asarray(curve(s, 1), float), np.asarray(curve(s, 2), float)
     if d1.ndim != 2 or not (np.isfinite(d1).all() and np.isfinite(d2).all()):
         raise StateError("curve: expected finite derivatives of shape (points, coordinates)")
     n = d1.shape[1]
     keep = 1.0 - ROUNDING
     limits: list[tuple[Array, Array]] = []
-    low, high = _limits(velocity, "velocity", n)
+    low, high = limits_of(velocity, "velocity", n)
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = np.abs(np.where(d1 > 0.0, high, low) / d1).min(axis=1)
     if between:
@@ -145,12 +145,12 @@ def time_optimal(
             least = (np.minimum(high, -low) / slope).min(axis=1).reshape(len(s) - 1, -1).min(axis=1)
         rate = np.minimum(rate, np.minimum(np.append(least, np.inf), np.insert(least, 0, np.inf)))
     most = np.minimum((keep * rate) ** 2, 1e12)
-    low, high = _limits(acceleration, "acceleration", n)
+    low, high = limits_of(acceleration, "acceleration", n)
     if np.isfinite(low).any() or np.isfinite(high).any():
         limits.append((low, high))
     accelerates = bool(limits)
     if force is not None:
-        limits.append(_limits(force, "force", n))
+        limits.append(limits_of(force, "force", n))
     if not limits:
         raise StateError("time_optimal: expected a limit of acceleration or of force, or the law would jump")
     a, b, c = np.zeros((3, len(s), n * len(limits)))
@@ -171,11 +171,11 @@ def time_optimal(
         law = TimeLaw(curve, s, law.rates / np.sqrt(max(1.0, np.maximum(q2 / low, q2 / high).max())))
     if jerk is None:
         return law
-    given = (_limits(velocity, "velocity", n), _limits(acceleration, "acceleration", n), _limits(jerk, "jerk", n))
-    return _smoothed(law, given, None if force is None else (skeleton, _limits(force, "force", n)))
+    given = (limits_of(velocity, "velocity", n), limits_of(acceleration, "acceleration", n), limits_of(jerk, "jerk", n))
+    return _smoothed(law, given, None if force is None else (skeleton, limits_of(force, "force", n)))
 
 
-def _grid(curve: CurveLike, points: Any, interval: tuple[float, float] | None) -> Array:
+def grid_of(curve: CurveLike, points: Any, interval: tuple[float, float] | None) -> Array:
     if interval is None:
         knots = getattr(curve, "x", getattr(curve, "t", None))
         if knots is None:
