@@ -2,6 +2,7 @@
 
 from kido.planning.checker import CollisionChecker, Contact
 from kido.planning.constrained import ConstrainedRRTConnect
+from kido.planning.curves import SpaceSpline
 from kido.planning.environment import Environment
 from kido.planning.errors import GoalError, NoPathError, PlanningError, StartError
 from kido.planning.goals import goal_states
@@ -27,6 +28,7 @@ __all__ = [
     "PlanningError",
     "RRTConnect",
     "RuckigLaw",
+    "SpaceSpline",
     "StartError",
     "TimeLaw",
     "goal_states",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.attributes import FixedAttributes
-from kido.errors import StateError
+from kido.errors import ModelError, StateError
 from kido.libraries import library
 from kido.math.transform import as_flag, as_numbers
 from kido.planning.errors import PlanningError
@@ -133,8 +133,8 @@ def ruckig_law(
     2021.
     """
     ruckig = library("ruckig", "time laws of Ruckig", "laws")
-    if isinstance(states, Path) and states.space is not None:
-        states.space.without_rotations("ruckig_law")
+    if isinstance(states, Path) and states.space is not None and states.space.rotations:
+        raise ModelError("ruckig_law: the path has rotations, which are no coordinates to be moved one by one")
     q = np.array(states.states if isinstance(states, Path) else as_numbers(states))
     if q.ndim != 2 or len(q) < 2 or not np.isfinite(q).all():
         raise StateError(f"ruckig_law: expected at least two finite states (n, dofs), got shape {q.shape}")
