@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from typing import Any
+
 import numpy as np
 import pytest
 from manipulation_robots import ROBOTS, block, planar_arm
@@ -189,7 +191,8 @@ def test_planners_test_a_robot_against_itself() -> None:
     assert not arm.self_collision and 0.02 < (~alone).mean() < 0.5
     cube = world.add_skeleton(block("cube"))
     arm.positions = [0.0, 0.5, 0.6]
-    cube.joints[0].set_transform(arm.body("tip").world_transform)
+    joint: Any = cube.joints[0]
+    joint.set_transform(arm.body("tip").world_transform)
     grasps = Grasps(scene)
     grasps.attach(cube.body(0), arm.body("tip"))
     holding = scene.checker(part).states_are_free(states)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -221,7 +223,7 @@ def test_tasks_are_met_on_the_way_by_ball_joints():
     target[2, 3] = 0.5
     task = kido.ik.Task.position(tip, target, bounds=[np.negative(free), free])
     planner = ConstrainedRRTConnect(checker, kido.IkSolver([task], dofs=[0, 1, 2], attempts=1), seed=2)
-    ends = [planner.project(Rotation.from_euler("ZY", [z, 0.9]).as_rotvec()) for z in (-0.8, 0.8)]
+    ends: list[Any] = [planner.project(Rotation.from_euler("ZY", [z, 0.9]).as_rotvec()) for z in (-0.8, 0.8)]
     path = planner.plan(*ends, max_seconds=60.0)
     q = path.at(np.linspace(0.0, 1.0, 300))
     assert checker.states_are_free(q).all()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.interpolate import BSpline, CubicSpline
@@ -114,7 +116,7 @@ def test_motions_of_ruckig_keep_limits_and_stay_on_straight_ways():
     assert law.duration == pytest.approx((32 / 10.0) ** (1 / 3), rel=1e-9)
     rng = np.random.default_rng(3)
     q, v, a, j = rng.uniform(-1, 1, (4, 7)), rng.uniform(1, 2, 7), rng.uniform(2, 6, 7), rng.uniform(20, 60, 7)
-    limits = {"velocity": v, "acceleration": a, "jerk": j}
+    limits: dict[str, Any] = {"velocity": v, "acceleration": a, "jerk": j}
     durations = {}
     for straight in (True, False):
         law = ruckig_law(q, straight=straight, **limits)

@@ -86,7 +86,7 @@ class ModelControl(Controller):
         self._grip = grip
         self._time, self._start = 0.0, 0.0
         self._rest = np.array(skeleton.positions)
-        self._law: tuple[TimeLaw, NDArray[np.intp]] | None = None
+        self._law: tuple[TimeLaw | RuckigLaw, NDArray[np.intp]] | None = None
         self._share: LoadShare | None = None
         self._squeeze: tuple[list[Grasp], float, Array] | None = None  # of which grasps, until when, in object's axes
         self._rows: list[tuple[Array, ...]] | None = None

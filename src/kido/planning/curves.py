@@ -85,7 +85,7 @@ class SpaceSpline(FixedAttributes):
         return R, [w, a, z]
 
 
-def _in_body(turned: list[Array], turns: list[Any]) -> Array:
+def _in_body(turned: list[Any], turns: list[Any]) -> Any:
     """The last derivative of R^T p', of R^T p', R^T p'', ... and of the angular velocity and its rate."""
     w, a, _ = turns
     u = turned[0]

@@ -193,7 +193,7 @@ def grid_of(curve: CurveLike, points: Any, interval: tuple[float, float] | None)
 
 def _force_rows(skeleton: Any, curve: CurveLike, s: Array, d1: Array, d2: Array) -> Array:
     """c, a, b of joint forces: tau = M q' u + (M q'' + C(q, q')) x + g."""
-    batch, n = _batch(skeleton), len(s)
+    batch, n = _batch(skeleton) if skeleton is not None else None, len(s)
     if batch is None or batch.skeleton.num_dofs != d1.shape[1]:
         raise StateError("force: expected the skeleton, all of whose coordinates the curve gives")
     q, velocity, acceleration = np.empty((3, 3, n, d1.shape[1]))
@@ -204,8 +204,8 @@ def _force_rows(skeleton: Any, curve: CurveLike, s: Array, d1: Array, d2: Array)
     return out
 
 
-def _batch(skeleton: Any) -> Batch | None:
-    return skeleton if skeleton is None or isinstance(skeleton, Batch) else Batch(skeleton, threads=1)
+def _batch(skeleton: Any) -> Batch:
+    return skeleton if isinstance(skeleton, Batch) else Batch(skeleton, threads=1)
 
 
 class _Filtered(FixedAttributes):
