@@ -138,6 +138,7 @@ from kido.io.files import load_motion as load_motion
 from kido.io.files import load_skeleton as load_skeleton
 from kido.io.files import load_world as load_world
 from kido.io.files import save as save
+from kido import actuation as actuation
 from kido import analysis as analysis
 from kido import batch as batch
 from kido import collision as collision
