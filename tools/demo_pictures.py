@@ -13,6 +13,7 @@ from pathlib import Path
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kido import demos
 from kido.rendering import Camera, Pinhole, Renderer, look_at
@@ -42,13 +43,12 @@ MOMENTS = {
 PRESSED = {"spacecraft": ("V", "3")}  # at the start
 
 
-def picture(world: object, place: object, target: object, size: tuple[int, int]) -> np.ndarray:
+def picture(world: object, place: ArrayLike, target: ArrayLike, size: tuple[int, int]) -> np.ndarray:
     """(height, width, 3) of a world as it is."""
-    return (
-        Renderer(world, oversampling=3, shadows=True)
-        .render(Camera(Pinhole(*size, fov=0.75), look_at(place, target)))
-        .color
-    )
+    camera = Camera(Pinhole(*size, fov=0.75), look_at(place, target))
+    color = Renderer(world, oversampling=3, shadows=True).render(camera, kinds=("color",)).color
+    assert color is not None
+    return color
 
 
 def tile(name: str) -> np.ndarray:

@@ -332,6 +332,42 @@ def test_gravity_at_mid_step_makes_orbits_of_second_order() -> None:
     assert errors[0.5, 1.0] < 1e-3 * errors[0.0, 1.0]
 
 
+def test_a_satellite_swings_about_the_vertical() -> None:
+    """In a circle about z: pitch A cos(w t), w = n sqrt(3 (I_ahead - I_vertical) / I_normal), small angles.
+
+    A = 0.01 slows it by A^2/4; torques held for a step of 1 s let it grow by w h / 2 = 6e-4 in half of a swing.
+    """
+    ahead, vertical, normal, start = 40.0, 20.0, 50.0, 0.01
+    r = 7e6
+    n = np.sqrt(EARTH.mu / r**3)
+    w = n * np.sqrt(3.0 * (ahead - vertical) / normal)
+    inertia = np.diag([vertical, ahead, normal])
+    with pytest.warns(UserWarning, match="time_step"):
+        world = kido.World(gravity=(0, 0, 0), time_step=1.0)
+    body = kido.Skeleton("satellite")
+    body.add_body("body", kido.FreeJoint(), inertia=kido.Inertia(100.0, moment=inertia))
+    world.add_skeleton(body)
+    body.positions = [0.0, 0.0, start, r, 0.0, 0.0]
+    turn = body.body(0).world_transform[:3, :3]
+    body.velocities = [0.0, 0.0, n, *(turn.T @ (0.0, n * r, 0.0))]
+    system = System(world=world)
+    port = system.add(BodyPort(body.body(0), name="port"))
+    pull = system.add(PlanetGravity(mass=100.0, inertia=inertia, j2=0.0, lead=0.5))
+    for source, target in (
+        *((port.position, pull.position), (port.velocity, pull.velocity), (port.rotation, pull.rotation)),
+        *((pull.force, port.force), (pull.torque, port.torque)),
+    ):
+        system.connect(source, target)
+    found = []
+    for _ in range(8):
+        system.run(np.round(np.pi / w / 8.0))
+        X = body.body(0).world_transform
+        pitch = np.arctan2(X[1, 0], X[0, 0]) - np.arctan2(X[1, 3], X[0, 3])
+        found.append((pitch + np.pi) % (2.0 * np.pi) - np.pi)
+    expected = start * np.cos(w * np.round(np.pi / w / 8.0) * np.arange(1, 9))
+    np.testing.assert_allclose(found, expected, atol=2e-3 * start)
+
+
 # Descent ------------------------------------------------------------------------------------------------------------
 
 

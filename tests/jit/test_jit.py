@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -357,6 +358,39 @@ def test_callbacks_compile_when_their_address_is_asked_for() -> None:
     assert unused.origin == ""
     assert unused.address != 0
     assert unused.origin in ("cache", "compiled")
+
+
+class SELDOM(Struct):
+    help = stage(doc="what is called where other ways fail", rare=True)
+
+
+@callback
+def helps(a, b, c, d):
+    return a + 10 * b
+
+
+@entry("i8(i8,i8)")
+def ask(address, n):
+    s = view(SELDOM, address)
+    return s.help(n, 2)
+
+
+@needs_jit
+def test_rare_stages_compile_when_they_are_called_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until then an address that is not theirs stands in all structs, and afterwards in none."""
+    helped: Any = helps
+    monkeypatch.setattr(helped, "is_ready", lambda: helped.origin != "")
+    word = SELDOM.fields["help"].word
+    first, second, freed, other = SELDOM(help=helps), SELDOM(), SELDOM(help=helps), SELDOM(help=helps)
+    second.help = first.help
+    other.help = negated
+    del freed
+    assert ask(SELDOM().address, 3) == 0 and helped.origin == ""
+    assert first._block[word] == second._block[word] != 0
+    assert [ask(s.address, 3) for s in (first, first, second)] == [23, 23, 23]
+    assert first._block[word] == second._block[word] == helps.address
+    assert ask(other.address, 3) == -5 and other._block[word] == negated.address
+    assert SELDOM(help=helps)._block[word] == helps.address
 
 
 def test_callbacks_reach_containers_by_address() -> None:

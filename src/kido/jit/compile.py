@@ -44,9 +44,11 @@ if TYPE_CHECKING:
 
     class callback:
         function: Any
+        origin: str
 
         def __init__(self, function: Callable[[Any, Any, Any, Any], Any]) -> None: ...
         def is_ready(self) -> bool: ...
+        def place(self, block: Any, word: int) -> None: ...
         @property
         def address(self) -> int: ...
         def __call__(self, *args: int) -> int: ...
@@ -96,6 +98,10 @@ elif JIT_DISABLED:
         def is_ready(self) -> bool:
             """Always: there is nothing to compile."""
             return True
+
+        def place(self, block, word):
+            """Write its address into a word of an array."""
+            block[word] = self.address
 
     def call4(address, a, b, c, d):
         """Call the callback at `address`."""

@@ -7,6 +7,7 @@ comes from the library that a wheel holds (`kido.jit.image`), else from the cach
 from __future__ import annotations
 
 import ctypes
+import weakref
 from collections.abc import Callable
 from functools import cached_property
 from importlib import import_module
@@ -205,6 +206,7 @@ class Callback(Root):
     def __init__(self, function: Any, options: dict[str, Any]):
         super().__init__(function, "i8(i8,i8,i8,i8)", options, direct=False)
         self._function: Any = None
+        self._waiting: list[tuple[Any, int]] = []
 
     def __call__(self, *args: Any) -> int:
         if DEBUG:
@@ -212,6 +214,29 @@ class Callback(Root):
         if self._function is None:
             self._function = _FUNCTION(self.address)
         return self._function(*map(int, args))
+
+    def place(self, block: Any, word: int) -> None:
+        """Write its address into a word of an array; where it is not compiled yet, that of a function which compiles it
+        when it is called first, and writes the address then."""
+        if self.is_ready():
+            block[word] = self.address
+            return
+        block[word] = ctypes.cast(self._stand_in, ctypes.c_void_p).value
+        self._waiting.append((weakref.ref(block), word))
+
+    @cached_property
+    def _stand_in(self) -> Any:
+        def compile_and_call(a: int, b: int, c: int, d: int) -> int:
+            address, waiting = self.address, self._waiting
+            own = ctypes.cast(self._stand_in, ctypes.c_void_p).value
+            while waiting:
+                array, word = waiting.pop()
+                block = array()
+                if block is not None and block[word] == own:
+                    block[word] = address
+            return _FUNCTION(address)(a, b, c, d)
+
+        return _FUNCTION(compile_and_call)
 
     def __reduce__(self):
         return named, (self.function.__module__, self.function.__qualname__)

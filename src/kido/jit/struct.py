@@ -126,9 +126,9 @@ class _Reference(Field):
 class _Stage(Field):
     """Address of a callback, and in Python what calls it."""
 
-    def __init__(self, default: Any, doc: str):
+    def __init__(self, default: Any, doc: str, rare: bool):
         super().__init__("s", doc=doc)
-        self.default = default
+        self.default, self.rare = default, rare
 
     def __get__(self, struct: Struct | None, owner: Any = None) -> Any:
         if struct is None:
@@ -142,7 +142,10 @@ class _Stage(Field):
             struct._referred.pop(self.name, None)
         else:
             struct._referred[self.name] = value
-        struct._block[self.word] = 0 if value is None else value.address
+        if value is not None and self.rare:
+            value.place(struct._block, self.word)
+        else:
+            struct._block[self.word] = 0 if value is None else value.address
 
 
 class StageCall:
@@ -196,7 +199,7 @@ if TYPE_CHECKING:
     def number(unit: str = "", doc: str = "") -> _Number[float]: ...
     def integer(unit: str = "", doc: str = "") -> _Number[int]: ...
     def reference(struct: type[S], lanes: bool = False, doc: str = "") -> _Referred[S]: ...
-    def stage(default: Any = None, doc: str = "") -> _Called: ...
+    def stage(default: Any = None, doc: str = "", rare: bool = False) -> _Called: ...
 
 else:
 
@@ -220,14 +223,14 @@ else:
         """Another struct; with `lanes` compiled code sees its samples as lanes."""
         return _Reference(struct, lanes, doc)
 
-    def stage(default=None, doc=""):
+    def stage(default=None, doc="", rare=False):
         """A callback, called as ``s.name(a, b, c, d)`` with up to four structs or integers; returns an integer.
 
         Compiled code calls the one that is set, by its address; where none is set nothing happens, and the result
         is 0. On a GPU, where addresses of functions are of no use, `default` is called directly: a kernel
-        that takes the handles themselves.
+        that takes the handles themselves. What is `rare` is compiled when it is called first, not when it is set.
         """
-        return _Stage(default, doc)
+        return _Stage(default, doc, rare)
 
 
 class StructKind(type):

@@ -17,7 +17,7 @@ from kido.kernels.free_lanes import NOT_FREE
 from kido.kernels.touched_bodies import TOUCHED
 from kido.simulation.feature import Feature
 from kido.simulation.options import CHOICES, WORLD_SETTINGS, StepOptions, write_options
-from kido.solvers import body_newton_island, new_problem
+from kido.solvers import body_newton_island, gauss_seidel_island, new_problem
 
 CORRECTION = ("erp", "slop", "max_correction", "skin", "skin_share")  # settings that the solvers do not know
 MAX_ROOM = 1 << 18  # entries that are made before they are needed
@@ -95,6 +95,14 @@ def has_robots(engine: Stepped) -> bool:
         t.tree_mobile[k] and t.tree_dof[k] < t.tree_dof[k + 1] and free[t.tree_body[k]] == NOT_FREE
         for k in range(len(t.tree_mobile))
     )
+
+
+def likely_solvers(engine: Stepped) -> list[Any]:
+    """What is likely to solve islands by the default: sweeps, and Newton's method, along the trees of robots."""
+    robots = (np.diff(engine.tree.tree_body) > 1) & (engine.tree.tree_mobile != 0)
+    if robots.any() and not any(feature.couples_bodies for feature in engine.features):
+        return [gauss_seidel_island, tree_newton_island, make_deferred_rows]
+    return [gauss_seidel_island, body_newton_island]
 
 
 def place_inertias(engine: Stepped, problem: Any) -> None:

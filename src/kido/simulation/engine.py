@@ -24,6 +24,7 @@ from kido.simulation.contact_problem import (
     Arrays,
     first_room,
     larger_arrays,
+    likely_solvers,
     list_joints,
     new_arrays,
     place_inertias,
@@ -44,7 +45,7 @@ from kido.simulation.world_struct import ASK, MAX_STAGES, REPORT, RESPOND, WORLD
 from kido.skeleton.compiler import check_masses, compile_forest
 from kido.skeleton.joints.actuator import followed_dofs
 from kido.skeleton.state.actuation import is_prescribed, join_commands, takes_force, takes_motion
-from kido.solvers import CustomSolver, body_newton_island, project_positions, solve_problem
+from kido.solvers import CustomSolver, project_positions, solve_problem
 from kido.tree.schema import TREE
 
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ class Engine:
         fields, places = self._stages()
         stages = [*fields.values(), *(stage for found in places.values() for _, stage in found)]
         stages = [stage for stage in stages if stage.function.__module__.startswith("kido.")]
-        prepare([*callbacks, *stages, *self.options.solver.callbacks(), body_newton_island, fill_inertia])
+        prepare([*callbacks, *stages, *self.options.solver.callbacks(), *likely_solvers(self), fill_inertia])
 
     @property
     def is_compiled(self) -> bool:

@@ -263,6 +263,22 @@ def close_and_hand_back(w):
 
 
 @callback
+def integrate_bound_stage(address, unused_1, unused_2, unused_3):
+    """New velocities and positions of all trees of a world with constraints between bodies. Returns 0."""
+    w = view(WORLD, address)
+    t, d, c, pr, h = w.tree, w.data, w.collision, w.problem, w.time_step
+    for tree_index in range(t.tree_mobile.shape[0]):
+        if t.tree_mobile[tree_index] == 0:
+            continue
+        if w.soft.address != 0 or w.loops.tree_group[tree_index] >= 0:  # groups have their own second half
+            move_tree(t, d, pr, t.tree_body[tree_index], t.tree_body[tree_index + 1], h, c.sweep_push)
+        else:
+            move_and_balance(t, d, w, pr, tree_index, h, c.sweep_push)
+    close_and_hand_back(w)
+    return 0
+
+
+@callback
 def integrate_stage(address, unused_1, unused_2, unused_3):
     """Run the stage. Returns 0."""
     w = view(WORLD, address)
@@ -270,22 +286,14 @@ def integrate_stage(address, unused_1, unused_2, unused_3):
     d = w.data
     c = w.collision
     pr = w.problem
-    h = w.time_step
     energy = take_impulses(w)
     note_held(t, pr, w)
-    if w.loops.address == 0:
+    if w.integrate_bound.address != 0:
+        w.integrate_bound(w)
+    else:
         share_out(w.team.address, w.integrate_share.address, address, t.tree_mobile.shape[0], w.share)
         if w.row_origins.num_impacts > 0:
             add_ways(t, d, c, pr, w.row_origins)
-    else:
-        for tree_index in range(t.tree_mobile.shape[0]):
-            if t.tree_mobile[tree_index] == 0:
-                continue
-            if w.soft.address != 0 or w.loops.tree_group[tree_index] >= 0:  # groups have their own second half
-                move_tree(t, d, pr, t.tree_body[tree_index], t.tree_body[tree_index + 1], h, c.sweep_push)
-            else:
-                move_and_balance(t, d, w, pr, tree_index, h, c.sweep_push)
-        close_and_hand_back(w)
     report(c, pr, w, energy)
     w.steps += 1
     return 0

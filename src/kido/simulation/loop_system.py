@@ -19,6 +19,7 @@ from kido.kernels.kinematics import transforms
 from kido.simulation.aggregates.answers import answer_row, answer_tree, note_partitions, restore_inertias
 from kido.simulation.aggregates.container import AggregateLoops
 from kido.simulation.feature import Feature
+from kido.simulation.integrate import integrate_bound_stage
 from kido.simulation.loops import (
     close_now,
     loop_close_stage,
@@ -120,6 +121,7 @@ class LoopSystem(Feature):
             "constrain_free": loop_free_stage,
             "close_positions": loop_close_stage,
             "note_closed": note_closed_stage,
+            "integrate_bound": integrate_bound_stage,
             EXTEND: loop_rows_stage,
             RESPOND: loop_load_stage,
             **({ASK: leave_to_python} if self.users.constraints else {}),

@@ -99,6 +99,7 @@ class WORLD(Struct):
     constrain_free = stage(doc="u_free with the impulses of rows; second argument: not 0 for the midpoint rule")
     close_positions = stage(doc="closes positions and velocities at the end of a step")
     note_closed = stage(doc="notes the state that a step ended with")
+    integrate_bound = stage(doc="in place of `integrate_share`: (world); integrate.integrate_bound_stage")
 
     # Soft bodies: kido.simulation.soft_contact, soft_balance.
     soft = reference(SOFT)

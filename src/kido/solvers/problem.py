@@ -81,10 +81,12 @@ class PROBLEM(Struct):
     num_islands = integer()
     num_extras = integer(doc="extra segments of blocks")
     # Solvers of an island: (problem, island, cap of iterations) -> iterations.
-    sweeper = stage(doc="`gauss_seidel_island` or another like it")
-    fallback = stage(doc="where that stagnates, for islands that fit into `matrix`: `admm_island`; may be unset")
+    sweeper = stage(doc="`gauss_seidel_island` or another like it", rare=True)
+    fallback = stage(
+        doc="where that stagnates, for islands that fit into `matrix`: `admm_island`; may be unset", rare=True
+    )
     chosen = stage(doc="a solver to try first, see `kido.solvers.Solver.choose`; may be unset")
-    body_newton = stage(doc="Newton's method where `inertia` is known: `body_newton_island`; may be unset")
+    body_newton = stage(doc="Newton's method where `inertia` is known: `body_newton_island`; may be unset", rare=True)
     tree_newton = stage(doc="Newton's method for islands of one robot, which returns -1 for others; may be unset")
     tree_newton_of = integer(doc="address of the struct that it reads")
     make_rows = stage(doc="rows of an island's blocks that are `deferred`: (problem, island); may be unset")

@@ -26,8 +26,8 @@ class Solver:
 
     @classmethod
     def callbacks(cls) -> list[callback]:
-        """What solves islands: the solver, and the default that takes over."""
-        return [gauss_seidel_island, admm_island, *([cls.compiled] if cls.compiled is not None else [])]
+        """What solves islands in place of the default."""
+        return [cls.compiled] if cls.compiled is not None else []
 
     def sizes(self) -> dict[str, int]:
         """Work space, as arguments of `new_problem`."""
