@@ -15,7 +15,9 @@ of a file is what is read. What the format means here:
 
 - Actuators and tendons are those of `kido.actuation`: `kido.actuation.Actuators.of(world)` has them by name.
 
-Equalities, limits and friction of tendons, sensors and keyframes are not read. What is left out is counted by kind in
+- Equalities that are active are constraints of the world and hold rigidly, limits and friction of tendons as well.
+
+Sensors and keyframes are not read. What is left out is counted by kind in
 `warnings` of the first skeleton.
 """
 
@@ -31,6 +33,7 @@ from kido.io.fields import check_choice, listed
 from kido.io.mjcf.actuators import ActuatorReader
 from kido.io.mjcf.compiler import TEXT_NAME, compile_model, flex_names
 from kido.io.mjcf.contacts import MjcfSurfaces, filter_contacts
+from kido.io.mjcf.equalities import EqualityReader
 from kido.io.mjcf.remarks import LeftOut
 from kido.io.mjcf.shapes import ShapeReader
 from kido.io.mjcf.trees import Trees
@@ -43,7 +46,6 @@ CONTACTS = ("rigid", "springs")
 FLEXES = ("error", "skip")
 NO_GRAVITY = 1 << 7  # of mjtDisableBit
 NOT_READ = {  # kinds of elements that become nothing: their number in a model, and its accessor
-    "equalities": ("neq", "equality"),
     "sensors": ("nsensor", "sensor"),
     "keyframes": ("nkey", "key"),
 }
@@ -104,7 +106,10 @@ def read(
         skeleton.uri = world.uri
         world.add_skeleton(skeleton)
     filter_contacts(world, trees, shapes, left_out)
-    ActuatorReader(trees, left_out).add_to(world)
+    reader = ActuatorReader(trees, left_out)
+    equalities = EqualityReader(reader, world, reader.add_to(world))
+    equalities.add_equalities()
+    equalities.add_tendons()
     for kind, (number, accessor) in NOT_READ.items():
         for k in range(int(getattr(model, number))):
             left_out.add(f"{kind} are left out", getattr(model, accessor)(k).name)
