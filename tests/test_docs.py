@@ -19,7 +19,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 REFERENCE = sorted((DOCS / "reference").glob("*.md"))
 PACKAGES = (
     "kido", "kido.actuation", "kido.analysis", "kido.batch", "kido.control", "kido.demos", "kido.devices",
-    "kido.dynamics", "kido.environment", "kido.flexible", "kido.identification", "kido.ik",
+    "kido.dynamics", "kido.environment", "kido.flexible", "kido.gym", "kido.identification", "kido.ik",
     "kido.ik.analytical", "kido.ik.motion", "kido.integrators", "kido.layouts", "kido.manipulation",
     "kido.math", "kido.models", "kido.operators", "kido.optimal_control", "kido.optimization", "kido.planning",
     "kido.recording", "kido.rendering", "kido.simulation", "kido.systems", "kido.viewer",

@@ -149,6 +149,7 @@ from kido import devices as devices
 from kido import dynamics as dynamics
 from kido import environment as environment
 from kido import flexible as flexible
+from kido import gym as gym
 from kido import identification as identification
 from kido import ik as ik
 from kido import integrators as integrators

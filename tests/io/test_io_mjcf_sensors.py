@@ -95,7 +95,8 @@ def test_touch_is_the_normal_force_in_a_site() -> None:
         '<body pos="0 0 0.1"><freejoint/><geom size="0.1" mass="2"/><site name="all" size="0.1"/>'
         '<site name="top" type="box" size="0.1 0.1 0.01" pos="0.3 0 0.1"/></body>'
         '<body pos="1 0 0.1"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="3"/>'
-        '<site name="foot" type="capsule" size="0.2 0.1"/><site name="half" type="box" size="0.05 0.2 0.2" pos="0.1 0 0"/></body>'
+        '<site name="foot" type="capsule" size="0.2 0.1"/>'
+        '<site name="half" type="box" size="0.05 0.2 0.2" pos="0.1 0 0"/></body>'
     )
     sensors = "".join(f'<touch name="{s}" site="{s}"/>' for s in ("all", "top", "foot", "half"))
     world = mjcf.read(f"<mujoco><worldbody>{bodies}</worldbody><sensor>{sensors}</sensor></mujoco>")
