@@ -104,7 +104,7 @@ def columns(tree, data, regularized, touched, responses):
 def solve(regularized, touched, number, under_laws):
     """solve_touched, or apply_touched."""
     if under_laws:
-        solve_touched(view(REGULARIZED, regularized), view(TOUCHED, touched), 0, number)
+        solve_touched(view(REGULARIZED, regularized), view(TOUCHED, touched), 0, number, 1)
     else:
         x = view(TOUCHED, touched)
         apply_touched(view(REGULARIZED, regularized), x, x.rows, LANES, 0, number)

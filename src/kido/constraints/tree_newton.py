@@ -336,8 +336,10 @@ def tree_newton_island(address, island, cap, unused):
                     if columns > 0:
                         release_touched(y, x, slot)
                         hold_blocks(c, src, y, island, held)
-                        solve_touched(y, x, slot, columns)
-                    else:
+                        if not solve_touched(y, x, slot, columns, src.responses.apart[tree_index]):
+                            columns = 0
+                            weigh_held(t, d, y, first, last)
+                    if columns == 0:
                         release_tree(t, y, first, number)
                         hold_blocks(c, src, y, island, held)
                         solve_held_tree(t, d, y, first, number, src.time_step)

@@ -145,17 +145,29 @@ def invert_held(x, slot, held):
 
 @kernel
 def invert_rows(x, slot, held):
-    """`invert_held` of the columns that are independent, in rows. Lists the others as `tied`, and returns how many."""
-    A, rows, unit = x.inverse, x.rows.inverse, x.rows.unit
-    width = -(-held // LANES)
+    """`invert_held` of the columns that are independent, in rows. Lists the others as `tied`, and returns how many.
+
+    The pivot is the one that has most left of its compliance.
+    """
+    A, rows, unit, left = x.inverse, x.rows.inverse, x.rows.unit, x.tied
+    width, number = -(-held // LANES), held
     load_held(x, slot, held, width * LANES)
-    number = 0
     for k in range(held):
         p = A[slot, k, k]
-        if not p > SINGULAR * x.Omega[slot, x.held[slot, k], x.held[slot, k]]:
-            x.tied[slot, number] = k
-            number += 1
-            continue
+        x.kept[slot, k], left[slot, k] = 1.0 / p if p > 0.0 else 0.0, k
+    while number > 0:
+        best, most = 0, A[slot, left[slot, 0], left[slot, 0]] * x.kept[slot, left[slot, 0]]
+        for n in range(1, number):
+            k = left[slot, n]
+            share = A[slot, k, k] * x.kept[slot, k]
+            if share > most:
+                best, most = n, share
+        if not most > SINGULAR:
+            break
+        k = left[slot, best]
+        p = A[slot, k, k]
+        number -= 1
+        left[slot, best] = left[slot, number]
         for n in range(width):  # no number is written into a row, which would have to wait for it
             rows[slot, k, n] = ((rows[slot, k, n] - unit[slot, k, n] * p) + unit[slot, k, n]) * (1.0 / p)
         for i in range(held):
@@ -287,17 +299,26 @@ def react(y, x, slot, columns, held):
 
 
 @kernel
-def solve_touched(y, x, slot, columns):
-    """V of the bodies and s of the coordinates that are touched, under their laws."""
+def solve_touched(y, x, slot, columns, tied):
+    """V of the bodies and s of the coordinates that are touched, under their laws.
+
+    Args:
+        tied: 1: columns may depend on others, which costs digits.
+
+    Returns:
+        Whether they were solved.
+    """
     F, V, kept, rows = x.F, x.V, x.kept, x.rows
     gather_impulses(y, x, slot, columns)
     held = list_held_columns(y, x, slot, columns)
     if held == 0:
         multiply(x, rows, LANES, slot, columns)
         scatter_velocities(y, x, slot, columns)
-        return
+        return True
     if x.inverted[slot] != held:
         tie_held(x, slot, held)
+    if x.num_tied[slot] > 0 and tied == 0:
+        return False
     for r in range(held):
         column = x.held[slot, r]
         kept[slot, r] = F[slot, column]
@@ -321,3 +342,4 @@ def solve_touched(y, x, slot, columns):
         for r in range(held):
             V[slot, x.held[slot, r]] = kept[slot, r]
     scatter_velocities(y, x, slot, columns)
+    return True

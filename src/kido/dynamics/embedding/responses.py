@@ -143,26 +143,33 @@ def velocity_above(d, t, w, i, first, c):
 
 
 @inlined
-def push_down(t, d, e, w, tree_index, c):
-    """Velocities s of all coordinates of a tree from the shares e, base to tips, column c."""
+def push_down(t, d, e, w, tree_index, c, wanted, every):
+    """Velocities s of coordinates of a tree from the shares e, base to tips, column c.
+
+    Args:
+        wanted: not 0 for each body that is wanted, and for those above it.
+        every: 1: all are, whatever it says.
+    """
     first, offset = t.tree_body[tree_index], t.tree_dof[tree_index]
     for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
         i = e.item[q]
         if i >= 0:
-            b = velocity_above(d, t, w, i, first, c)
-            for k in range(t.first_dof[i], t.first_dof[i + 1]):
-                b = joint_velocity(d, w, k, k - offset, c, b)
-            put_velocity(w, i - first, c, b)
+            if every != 0 or wanted[i] != 0:
+                b = velocity_above(d, t, w, i, first, c)
+                for k in range(t.first_dof[i], t.first_dof[i + 1]):
+                    b = joint_velocity(d, w, k, k - offset, c, b)
+                put_velocity(w, i - first, c, b)
         else:
             own = -1 - i
             spread_columns(d, e, w, own, first, offset, c)
             for m in range(e.first_member[own], e.first_member[own + 1]):
                 j = e.member[m]
-                b = velocity_above(d, t, w, j, first, c)
-                for k in range(t.first_dof[j], t.first_dof[j + 1]):
-                    s = w.s[k - offset, c]
-                    b = add_column(d, k, s, b[0], b[1], b[2], b[3], b[4], b[5])
-                put_velocity(w, j - first, c, b)
+                if every != 0 or wanted[j] != 0:
+                    b = velocity_above(d, t, w, j, first, c)
+                    for k in range(t.first_dof[j], t.first_dof[j + 1]):
+                        s = w.s[k - offset, c]
+                        b = add_column(d, k, s, b[0], b[1], b[2], b[3], b[4], b[5])
+                    put_velocity(w, j - first, c, b)
 
 
 @kernel
@@ -188,7 +195,7 @@ def body_responses(t, d, e, r, w, numbers, body):
             t, d, e, w, body, offset, c,
             w.wrench[0, c], w.wrench[1, c], w.wrench[2, c], w.wrench[3, c], w.wrench[4, c], w.wrench[5, c],
         )  # fmt: skip
-        push_down(t, d, e, w, tree_index, c)
+        push_down(t, d, e, w, tree_index, c, t.moves, 1)
     keep_response(r, numbers, body, length, 0)
 
 
@@ -233,7 +240,7 @@ def responses_of_tree(t, d, e, r, w, numbers, tree_index):
         if together == 0:
             break
         for c in range(WRENCH_COLUMNS):
-            push_down(t, d, e, w, tree_index, c)
+            push_down(t, d, e, w, tree_index, c, t.moves, 1)
         j = 0
         for x in range(begin, n):
             if t.tree_of_body[t.body_of_dof[r.asked[x]]] == tree_index:
@@ -335,7 +342,7 @@ def columns_of_tree(t, d, e, y, x, w, numbers, tree_index):
             if 0 <= at < TOGETHER:
                 gather_coordinate(t, d, e, numbers, x.dof[slot, n], offset, at)
         for c in range(min(LANE_COLUMNS, -(-(columns - start) // LANES))):
-            push_down(t, d, e, w, tree_index, c)
+            push_down(t, d, e, w, tree_index, c, y.held, 0)
         keep_columns(t, x, numbers, tree_index, start)
     own_compliances(x, y, tree_index)
 
