@@ -237,11 +237,19 @@ def apply_to_tree(t, d, c, src, y, island, tree_index):
     first, last, number = t.tree_body[tree_index], t.tree_body[tree_index + 1], y.number[tree_index]
     clear_impulses(t, y, first, number)
     pull_blocks(c, src, y, island)
+    apply_chain(t, d, y, first, last, number)
+    return measure_velocities(c, src, y, island)
+
+
+@kernel
+def apply_to_whole(t, d, c, src, y, island, tree_index):
+    """`apply_to_tree`, by the owner of the tree's aggregates where it has some."""
     r = src.responses
-    if r.apart[tree_index] != 0:
-        r.apply(r.others_of, tree_index)
-    else:
-        apply_chain(t, d, y, first, last, number)
+    if r.apart[tree_index] == 0:
+        return apply_to_tree(t, d, c, src, y, island, tree_index)
+    clear_impulses(t, y, t.tree_body[tree_index], y.number[tree_index])
+    pull_blocks(c, src, y, island)
+    r.apply(r.others_of, tree_index)
     return measure_velocities(c, src, y, island)
 
 
@@ -310,12 +318,12 @@ def tree_newton_island(address, island, cap, unused):
     if columns > 0:
         merit = apply_to_few(c, src, y, x, x.rows, LANES, island, slot, columns)
     if columns == 0 or not math.isfinite(merit) or is_solved(c, island, merit):
-        merit = apply_to_tree(t, d, c, src, y, island, tree_index)
+        merit = apply_to_whole(t, d, c, src, y, island, tree_index)
     done = 0
     if math.isfinite(merit) and not is_solved(c, island, merit):
         if c.island_start[island + 1] - c.island_start[island] == 1:
             solve_alone(c, island)
-            merit = apply_to_tree(t, d, c, src, y, island, tree_index)
+            merit = apply_to_whole(t, d, c, src, y, island, tree_index)
             done = 1
         else:
             if columns == 0:
@@ -359,7 +367,7 @@ def tree_newton_island(address, island, cap, unused):
                 if not math.isfinite(merit):
                     put_back(c, island, BEST_ROW)
                 make_admissible(c, island)
-                merit = apply_to_tree(t, d, c, src, y, island, tree_index)
+                merit = apply_to_whole(t, d, c, src, y, island, tree_index)
     if c.step[c.island_block[c.island_start[island]]] > 0.0:  # else nothing of the tree answers to its one block
         for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
             c.u[k] = c.u_free[k] + y.s[k]
