@@ -312,6 +312,7 @@ class Engine:
         if self.constraints:
             self._prepare()
         place_inertias(self, self.problem)
+        list_joints(self, self.row_origins)
         self.link()
 
     def set_solver(self) -> None:
