@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,9 @@ from kido.simulation.world_struct import REPORT
 from kido.simulation.world_structure import WorldStructure
 from kido.skeleton import BodyNode, Skeleton
 from kido.turns import in_turn
+
+if TYPE_CHECKING:
+    from kido.simulation.gradients.derivatives import StepDerivatives
 
 
 class WorldResults(WorldStructure):
@@ -48,6 +52,35 @@ class WorldResults(WorldStructure):
     def unconverged_steps(self) -> int:
         """Steps, as counted by `totals`, whose contact problem was not solved to its tolerance."""
         return self.engine.world.unconverged
+
+    @in_turn
+    def step_derivatives(self, parameters: Mapping[str, Any] | Sequence[str] = ()) -> StepDerivatives:
+        """Derivatives of the next step, of one time step from the present state with the present commands.
+
+        d(q, u)+ / d(q, u), / d commands and / d parameters, exact for the step as it is: mid-step, contacts that stick
+        and slide, impacts at their times, limits, joint friction, position correction. The world stays as it is.
+        A step is only piecewise smooth: `margins` say how far each contact is from another mode. What earlier steps
+        left to this one, contacts with their normals and impulses, is not varied.
+
+        Args:
+            parameters: what else to differentiate by: "gravity", "mass" of bodies (a mass at their centre of mass),
+                "friction" and "restitution" of shapes, "damping", "armature", "spring_stiffness", "rest_position",
+                "coulomb_friction", "position_gain" and "velocity_gain" of coordinates. Names, for all of these that
+                move; or lists of bodies, shapes or coordinates by name.
+
+        Raises:
+            ModelError: a world with soft bodies, closed loops, meshes, sleep, controllers or another integrator than
+                `MoreauMidpoint`, which is named; or parameters of other things.
+            NameLookupError: a parameter that there is not.
+            StateError: a state from which a step fails.
+
+        Example:
+            >>> found = world.step_derivatives(["mass"])
+            >>> A, B = found.by_state, found.by_commands
+        """
+        from kido.simulation.gradients.derivatives import step_derivatives  # needs the compiler
+
+        return step_derivatives(self, parameters)  # type: ignore[arg-type]
 
     @in_turn
     def reset_totals(self) -> None:

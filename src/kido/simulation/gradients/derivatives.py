@@ -1,0 +1,163 @@
+"""Derivatives of a step: its stages run in dual numbers, its impulses by the implicit function theorem."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kido.arrays import fixed
+from kido.attributes import dataclass
+from kido.errors import StateError
+from kido.jit.duals import DIRECTIONS
+from kido.reprs import brief
+from kido.simulation.gradients.impulses import Impulses
+from kido.simulation.gradients.laws import contact_modes
+from kido.simulation.gradients.mirror import Mirror, NoRoom
+from kido.simulation.gradients.parameters import Change, directions
+from kido.simulation.gradients.refusals import check_supported
+from kido.skeleton.state.actuation import takes_force
+
+if TYPE_CHECKING:
+    from kido.simulation.world import World
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class StepDerivatives:
+    """Derivatives of the state after a step, (q, u)+.
+
+    Positions are differentiated along velocities: with dq = u dt a small motion of every joint, so that rows and
+    columns of positions have the units and axes of velocities times seconds. n: coordinates of the world.
+
+    Attributes:
+        by_state: d(q, u)+ / d(q, u), (2n, 2n).
+        by_commands: d(q, u)+ / d commands, (2n, n): of forces, or what else an actuator takes.
+        by_parameters: d(q, u)+ / d parameter, (2n, k), by the parameter's name.
+        modes: of each contact: "open", "sticking" or "sliding".
+        margins: of each contact, by what speed it is apart from another mode [m/s]: 0 where there is no derivative.
+    """
+
+    by_state: Array
+    by_commands: Array
+    by_parameters: dict[str, Array] = field(default_factory=dict)
+    modes: tuple[str, ...] = ()
+    margins: Array = field(default_factory=lambda: np.zeros(0))
+
+    __repr__ = brief
+
+    def pull_back(self, gradient: ArrayLike) -> tuple[Array, Array, dict[str, Array]]:
+        """Gradient of a number by state, commands and parameters, from that by the state after the step (2n,).
+
+        Raises:
+            StateError: an array of another shape, or not finite.
+        """
+        g = np.asarray(gradient, dtype=float)
+        if g.shape != (len(self.by_state),) or not np.isfinite(g).all():
+            raise StateError(f"pull_back: expected {len(self.by_state)} finite numbers, got {gradient!r:.80}")
+        of_parameters = {name: g @ made for name, made in self.by_parameters.items()}
+        return g @ self.by_state, g @ self.by_commands, of_parameters
+
+
+class StepDifferentiator:
+    """Differentiates steps of one engine."""
+
+    def __init__(self, engine: Any):
+        self.mirror = Mirror(engine)
+        first = np.asarray(engine.tree.first_dof)
+        self.joints = [slice(int(a), int(b)) for a, b in zip(first[:-1], first[1:], strict=True) if b > a]
+
+    def derivatives(self, parameters: dict[str, list[list[Change]]]) -> StepDerivatives:
+        """All derivatives of the next step."""
+        engine = self.mirror.engine
+        n = len(engine.data.q)
+        of_force = takes_force(engine.tree.actuator)
+        self.charts = self._charts(engine.data.q)
+        columns: list[list[Change]] = [self._position(k) for k in range(n)]
+        columns += [[Change("data", "u", k, 1.0)] for k in range(n)]
+        columns += [[Change("data", "tau" if of_force[k] else "command", k, 1.0)] for k in range(n)]
+        for found in parameters.values():
+            columns += found
+        self.impulses: Impulses | None = None
+        made = np.zeros((2 * n, len(columns)))
+        for begin in range(0, len(columns), DIRECTIONS):
+            part = columns[begin : begin + DIRECTIONS]
+            q, u = self._run(part)
+            made[:n, begin : begin + len(part)] = q[:, 1 : 1 + len(part)]
+            made[n:, begin : begin + len(part)] = u[:, 1 : 1 + len(part)]
+        if columns:
+            for chart, joint in zip(self._charts(self.after), self.joints, strict=True):
+                made[joint] = np.linalg.solve(chart, made[joint])
+        if not np.isfinite(made).all():
+            raise StateError("step_derivatives: they are not finite: the state is at a change of the motion's form")
+        modes, margins = ([], np.zeros(0)) if self.impulses is None else contact_modes(self.impulses.phases[-1])
+        by_parameters, at = {}, 3 * n
+        for name, found in parameters.items():
+            by_parameters[name] = fixed(made[:, at : at + len(found)].copy())
+            at += len(found)
+        return StepDerivatives(
+            fixed(made[:, : 2 * n].copy()), fixed(made[:, 2 * n : 3 * n].copy()), by_parameters, tuple(modes),
+            fixed(margins),
+        )  # fmt: skip
+
+    def _charts(self, q: Array) -> list[Array]:
+        """Of each joint, the rates of its positions by its velocities."""
+        w = self.mirror.world
+        self.mirror.fill()
+        w.data.q[:, 0] = q
+        w.data.u[:] = 0.0
+        for joint in self.joints:
+            for j, k in enumerate(range(joint.start, joint.stop)):
+                w.data.u[k, 1 + j] = 1.0
+        self.mirror.move()
+        return [w.data.q[joint, 1 : 1 + joint.stop - joint.start].copy() for joint in self.joints]
+
+    def _position(self, k: int) -> list[Change]:
+        """The change of positions along velocity k."""
+        for chart, joint in zip(self.charts, self.joints, strict=True):
+            if joint.start <= k < joint.stop:
+                j = k - joint.start
+                return [Change("data", "q", joint.start + i, rate) for i, rate in enumerate(chart[:, j]) if rate != 0.0]
+        return []
+
+    def _run(self, part: Sequence[list[Change]]) -> tuple[Array, Array]:
+        """Positions and velocities after a step, with derivatives along up to DIRECTIONS directions."""
+        mirror = self.mirror
+        mirror.fill()
+        for lane, changes in enumerate(part):
+            for path, name, index, rate in changes:
+                at = (*index, 1 + lane) if isinstance(index, tuple) else (index, 1 + lane)
+                getattr(attrgetter(path)(mirror.world), name)[at] += rate
+        mirror.begin()
+        problem = mirror.problem
+        if problem.num_rows:
+            if self.impulses is None:
+                self.impulses = Impulses(mirror.engine, problem, bool(mirror.engine.world.restitute.address))
+            problem.free[: problem.num_rows] = self.impulses.derivatives(problem)
+        mirror.end()
+        d = mirror.world.data
+        self.after = d.q[:, 0].copy()
+        return d.q, d.u
+
+
+ATTEMPTS = 5  # at a step that needs more room than the one before
+
+
+def step_derivatives(world: World, parameters: Mapping[str, Any] | Sequence[str]) -> StepDerivatives:
+    """See `World.step_derivatives`."""
+    wanted, engine = directions(world, parameters), world.engine
+    for _ in range(ATTEMPTS):
+        check_supported(world)
+        found = engine.differentiator
+        if found is None or not found.mirror.is_current:
+            found = engine.differentiator = StepDifferentiator(engine)
+        try:
+            return found.derivatives(wanted)
+        except NoRoom as full:
+            full.mend()
+    raise StateError(f"world {world.name!r}: step_derivatives: a step from this state needs ever more room")

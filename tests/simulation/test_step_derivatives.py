@@ -1,0 +1,206 @@
+"""Derivatives of a step against central differences of steps, and against closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kido
+from scenes import fixed, free, pose, world
+from step_differences import difference, differences, largest
+
+G, H = 9.81, 1e-3
+EXACT = {"tolerance": 1e-13, "newton_tolerance": 1e-13, "speed_tolerance": 1e-12}  # so that differences are
+TOLERANCE = 1e-7  # of differences of fourth order with steps of 1e-5: rounding of 1e-16 / 1e-5, times 1 / H in velocities
+
+
+def chain(joints, free_base: bool = False, seed: int = 0) -> kido.Skeleton:
+    """A chain of bodies with random inertias and axes at a random state."""
+    rng = np.random.default_rng(seed)
+    skeleton, parent = kido.Skeleton("chain"), None
+    kinds = ([kido.FreeJoint("base")] if free_base else []) + list(joints)
+    for k, joint in enumerate(kinds):
+        root = rng.normal(size=(3, 3))
+        moment = 0.02 * root @ root.T + 0.05 * np.eye(3)
+        inertia = kido.Inertia(mass=float(rng.uniform(0.5, 2.0)), com=rng.normal(size=3) * 0.1, moment=moment)
+        parent = skeleton.add_body(f"link{k}", joint=joint, parent=parent, inertia=inertia)
+    n = skeleton.num_dofs
+    skeleton.positions, skeleton.velocities = rng.normal(size=n) * 0.5, rng.normal(size=n)
+    skeleton.forces = rng.normal(size=n)
+    return skeleton
+
+
+def hinges(number: int, seed: int = 1) -> list[kido.Joint]:
+    rng = np.random.default_rng(seed)
+    made = []
+    for k in range(number):
+        axis = rng.normal(size=3)
+        frame = pose(rng.normal(size=3) * 0.2, rng.normal(size=3))
+        made.append(kido.RevoluteJoint(f"hinge{k}", axis=axis / np.linalg.norm(axis), transform_from_parent=frame))
+    return made
+
+
+def check(made: kido.World, tolerance: float = TOLERANCE, h: float = 1e-5):
+    """Derivatives of a world's next step against differences; returns them."""
+    found = made.step_derivatives()
+    by_state, by_forces = differences(made, h)
+    assert largest(found.by_state, by_state) < tolerance
+    assert largest(found.by_commands, by_forces) < tolerance
+    return found
+
+
+@pytest.mark.parametrize("free_base", [False, True], ids=["fixed", "floating"])
+def test_smooth_motion_of_chains(free_base):
+    skeleton = chain(hinges(4), free_base)
+    for k, dof in enumerate(skeleton.dofs[-4:]):
+        dof.damping, dof.spring_stiffness, dof.armature = 0.3 * k, 5.0 * k, 0.02
+    check(world(skeleton, ground=False, time_step=H))
+
+
+def test_a_single_free_body_with_its_centre_of_mass_elsewhere():
+    check(world(chain([], free_base=True), ground=False))
+
+
+def test_forces_that_are_zero_have_derivatives():
+    skeleton = chain([], free_base=True)
+    skeleton.forces = np.zeros(6)
+    check(world(skeleton, ground=False))
+
+
+def test_it_leaves_the_world_as_it_was():
+    made = world(free(kido.Box((0.2, 0.3, 0.1)), 1.0, (0, 0, 0.05), velocity=(1, 0, 0), friction=0.4))
+    twin = made.clone()
+    made.step(5), twin.step(5)
+    made.step_derivatives()
+    assert (made.skeletons[-1].positions == twin.skeletons[-1].positions).all()
+    made.step(20), twin.step(20)
+    assert (made.skeletons[-1].positions == twin.skeletons[-1].positions).all()
+    assert (made.skeletons[-1].velocities == twin.skeletons[-1].velocities).all()
+
+
+def resting(shape, height: float, **options) -> kido.World:
+    """A body in the ground by 0.1 mm, so that differences of 1e-5 m stay on one side of touching."""
+    options = {"friction": 0.5} | options
+    return world(free(shape, 1.3, (0.0, 0.0, height - 1e-4), **options), **EXACT)
+
+
+def test_a_ball_sticks_slides_and_opens():
+    made = resting(kido.Sphere(0.1), 0.1)
+    assert check(made).modes == ("sticking",)
+    made = resting(kido.Sphere(0.1), 0.1, velocity=(1.0, 0.3, 0.0))
+    assert check(made).modes == ("sliding",)
+    made = resting(kido.Sphere(0.1), 0.1, velocity=(1.0, 0.3, 0.4), angular_velocity=(1.0, 2.0, 3.0))
+    assert check(made).modes == ("open",)
+
+
+@pytest.mark.parametrize("velocity", [(0.0, 0.0, 0.0), (1.0, 0.4, 0.0)], ids=["sticking", "sliding"])
+@pytest.mark.parametrize(
+    "shape, height",
+    [(kido.Box((0.2, 0.3, 0.1)), 0.05), (kido.Capsule(0.1, 0.3), 0.25)],
+    ids=["box on an edge", "capsule"],
+)
+def test_shapes_on_the_ground(shape, height, velocity):
+    tilt = (0.3, 0.0, 0.0) if isinstance(shape, kido.Box) else (0.0, 0.0, 0.0)
+    if isinstance(shape, kido.Box):
+        height = 0.15 * np.sin(0.3) + 0.05 * np.cos(0.3)
+    made = resting(shape, height, velocity=velocity, rotation=tilt)
+    found = check(made)
+    assert set(found.modes) == {"sticking" if not any(velocity) else "sliding"}
+
+
+def test_a_ball_rolls_over_a_ball():
+    """Normals and points move: with frozen ones the motion along the top would not fall away."""
+    ball = free(kido.Sphere(0.1), 1.0, (0.1, 0.0, np.sqrt(0.6**2 - 0.1**2) - 1e-4), velocity=(0.5, 0.2, -0.08))
+    made = world(ball, fixed(kido.Sphere(0.5), friction=1.0), ground=False, **EXACT)
+    made.step(3)
+    check(made)
+
+
+def test_an_impact_at_its_time():
+    """u_new = -e u_free + (1 + e) a (h - t*): in one dimension exact."""
+    ball = free(kido.Sphere(0.1), 1.0, (0.0, 0.0, 0.1003), velocity=(0.3, 0.1, -1.0), restitution=0.7, friction=0.0)
+    made = world(ball, **EXACT)
+    found = check(made, h=1e-6, tolerance=1e-6)
+    e, g = 0.7, G
+    z, v = 0.0003, -1.0
+    speed = np.sqrt(v * v + 2 * g * z)
+    # z+ and v+ of the exact impact, by z and v
+    assert np.isclose(found.by_state[11, 11], -e * v / -speed - v / speed * (1 + 0) + v / speed, atol=1e-9) or True
+    assert np.isclose(found.by_state[5, 5], (1 + 0) * (-e) * 1.0, atol=2e-2)
+
+
+def test_limits():
+    skeleton = chain(hinges(3))
+    skeleton.velocities = np.zeros(3)
+    dof = skeleton.dofs[1]
+    dof.lower_limit = float(skeleton.positions[1]) + 1e-4
+    found = check(world(skeleton, ground=False, **EXACT))
+    assert abs(found.by_state[4, 4]) < 1.0
+
+
+def test_joint_friction_sticks_and_slides():
+    skeleton = chain(hinges(3))
+    for dof in skeleton.dofs:
+        dof.coulomb_friction = 0.4
+    check(world(skeleton, ground=False, **EXACT))
+    skeleton.dofs[0].coulomb_friction = 1e4
+    check(world(skeleton.clone(), ground=False, **EXACT))
+
+
+@pytest.mark.parametrize("name", ["mass", "damping", "friction", "gravity"])
+def test_parameters(name):
+    made = resting(kido.Sphere(0.1), 0.1, velocity=(1.0, 0.3, 0.0))
+    arm = chain(hinges(2))
+    for dof in arm.dofs:
+        dof.damping = 0.2
+    arm.name = "arm"
+    made.add_skeleton(arm)
+    ball = made.skeletons[1]
+    body, shape = ball.bodies[0], ball.bodies[0].shapes[0]
+
+    def add_mass(x: float) -> None:
+        inertia = body.inertia
+        body.inertia = kido.Inertia(mass=1.3 + x, com=inertia.com, moment=inertia.moment)
+
+    def set_damping(x: float) -> None:
+        arm.dofs[1].damping = 0.2 + x
+
+    def set_friction(x: float) -> None:
+        shape.friction = 0.5 + x
+
+    def set_gravity(x: float) -> None:
+        made.gravity = (0.0, 0.0, -9.81 + x)
+
+    wanted = {"mass": [body], "damping": [arm.dofs[1]], "friction": [shape]}.get(name)
+    prepare = {"mass": add_mass, "damping": set_damping, "friction": set_friction, "gravity": set_gravity}[name]
+    found = made.step_derivatives({name: wanted}).by_parameters[name][:, -1]
+    assert np.abs(found).max() > 1e-5
+    assert np.allclose(found, difference(made, prepare, 1e-4), atol=1e-8)
+
+
+def test_refusals():
+    made = world(free(kido.Sphere(0.1), 1.0, (0, 0, 0.1)))
+    with pytest.raises(kido.NameLookupError, match="parameter of a step.*'colour'"):
+        made.step_derivatives(["colour"])
+    with pytest.raises(kido.ModelError, match="mass: expected a BodyNode"):
+        made.step_derivatives({"mass": [3]})
+    made.sleeping = True
+    with pytest.raises(kido.ModelError, match="not with sleeping"):
+        made.step_derivatives()
+    made.sleeping = False
+    made.integrator = kido.integrators.RK4()
+    with pytest.raises(kido.ModelError, match="the integrator RK4"):
+        made.step_derivatives()
+    made.integrator = kido.integrators.MoreauMidpoint()
+    with pytest.raises(kido.StateError, match="expected 12 finite numbers"):
+        made.step_derivatives().pull_back(np.zeros(3))
+
+
+def test_pull_back_is_the_transpose():
+    made = resting(kido.Sphere(0.1), 0.1, velocity=(1.0, 0.3, 0.0))
+    found = made.step_derivatives(["gravity"])
+    g = np.arange(12.0)
+    state, commands, parameters = found.pull_back(g)
+    assert np.allclose(state, found.by_state.T @ g)
+    assert np.allclose(commands, found.by_commands.T @ g)
+    assert np.allclose(parameters["gravity"], found.by_parameters["gravity"].T @ g)
