@@ -54,19 +54,23 @@ class WorldResults(WorldStructure):
         return self.engine.world.unconverged
 
     @in_turn
-    def step_derivatives(self, parameters: Mapping[str, Any] | Sequence[str] = ()) -> StepDerivatives:
-        """Derivatives of the next step, of one time step from the present state with the present commands.
+    def step_derivatives(
+        self, parameters: Mapping[str, Any] | Sequence[str] = (), steps: int = 1
+    ) -> StepDerivatives:
+        """Derivatives of the next step, or of several, from the present state with the present commands.
 
-        d(q, u)+ / d(q, u), / d commands and / d parameters, exact for the step as it is: mid-step, contacts that stick
+        d(q, u)+ / d(q, u), / d commands and / d parameters, exact for steps as they are: mid-step, contacts that stick
         and slide, impacts at their times, limits, joint friction, position correction. The world stays as it is.
-        A step is only piecewise smooth: `margins` say how far each contact is from another mode. What earlier steps
-        left to this one, contacts with their normals and impulses, is not varied.
+        A step is only piecewise smooth: `margins` say how far each contact is from another mode. What steps before
+        left to the first one, contacts with their normals and impulses, is not varied; what the first ones leave to
+        those after them is.
 
         Args:
             parameters: what else to differentiate by: "gravity", "mass" of bodies (a mass at their centre of mass),
                 "friction" and "restitution" of shapes, "damping", "armature", "spring_stiffness", "rest_position",
                 "coulomb_friction", "position_gain" and "velocity_gain" of coordinates. Names, for all of these that
                 move; or lists of bodies, shapes or coordinates by name.
+            steps: how many, under the same commands.
 
         Raises:
             ModelError: a world with soft bodies, closed loops, meshes, sleep, controllers or another integrator than
@@ -80,7 +84,7 @@ class WorldResults(WorldStructure):
         """
         from kido.simulation.gradients.derivatives import step_derivatives  # needs the compiler
 
-        return step_derivatives(self, parameters)  # type: ignore[arg-type]
+        return step_derivatives(self, parameters, steps)  # type: ignore[arg-type]
 
     @in_turn
     def reset_totals(self) -> None:

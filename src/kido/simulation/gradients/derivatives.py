@@ -12,11 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.arrays import fixed
 from kido.attributes import dataclass
-from kido.errors import StateError
+from kido.errors import ModelError, StateError
 from kido.jit.duals import DIRECTIONS
 from kido.reprs import brief
-from kido.simulation.gradients.impulses import Impulses
-from kido.simulation.gradients.laws import contact_modes
+from kido.simulation.gradients.impulses import Impulses, contact_modes
 from kido.simulation.gradients.mirror import Mirror, NoRoom
 from kido.simulation.gradients.parameters import Change, directions
 from kido.simulation.gradients.refusals import check_supported
@@ -30,7 +29,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class StepDerivatives:
-    """Derivatives of the state after a step, (q, u)+.
+    """Derivatives of the state after a step or several, (q, u)+.
 
     Positions are differentiated along velocities: with dq = u dt a small motion of every joint, so that rows and
     columns of positions have the units and axes of velocities times seconds. n: coordinates of the world.
@@ -39,8 +38,8 @@ class StepDerivatives:
         by_state: d(q, u)+ / d(q, u), (2n, 2n).
         by_commands: d(q, u)+ / d commands, (2n, n): of forces, or what else an actuator takes.
         by_parameters: d(q, u)+ / d parameter, (2n, k), by the parameter's name.
-        modes: of each contact: "open", "sticking" or "sliding".
-        margins: of each contact, by what speed it is apart from another mode [m/s]: 0 where there is no derivative.
+        modes: of each contact of the last step: "open", "sticking" or "sliding".
+        margins: of each of them, by what speed it is apart from another mode [m/s]: 0 where there is no derivative.
     """
 
     by_state: Array
@@ -72,8 +71,8 @@ class StepDifferentiator:
         first = np.asarray(engine.tree.first_dof)
         self.joints = [slice(int(a), int(b)) for a, b in zip(first[:-1], first[1:], strict=True) if b > a]
 
-    def derivatives(self, parameters: dict[str, list[list[Change]]]) -> StepDerivatives:
-        """All derivatives of the next step."""
+    def derivatives(self, parameters: dict[str, list[list[Change]]], steps: int) -> StepDerivatives:
+        """All derivatives of the next steps."""
         engine = self.mirror.engine
         n = len(engine.data.q)
         of_force = takes_force(engine.tree.actuator)
@@ -83,11 +82,11 @@ class StepDifferentiator:
         columns += [[Change("data", "tau" if of_force[k] else "command", k, 1.0)] for k in range(n)]
         for found in parameters.values():
             columns += found
-        self.impulses: Impulses | None = None
+        self.impulses: list[Impulses] = []
         made = np.zeros((2 * n, len(columns)))
         for begin in range(0, len(columns), DIRECTIONS):
             part = columns[begin : begin + DIRECTIONS]
-            q, u = self._run(part)
+            q, u = self._run(part, steps)
             made[:n, begin : begin + len(part)] = q[:, 1 : 1 + len(part)]
             made[n:, begin : begin + len(part)] = u[:, 1 : 1 + len(part)]
         if columns:
@@ -95,7 +94,7 @@ class StepDifferentiator:
                 made[joint] = np.linalg.solve(chart, made[joint])
         if not np.isfinite(made).all():
             raise StateError("step_derivatives: they are not finite: the state is at a change of the motion's form")
-        modes, margins = ([], np.zeros(0)) if self.impulses is None else contact_modes(self.impulses.phases[-1])
+        modes, margins = contact_modes(self.impulses[-1])
         by_parameters, at = {}, 3 * n
         for name, found in parameters.items():
             by_parameters[name] = fixed(made[:, at : at + len(found)].copy())
@@ -125,21 +124,21 @@ class StepDifferentiator:
                 return [Change("data", "q", joint.start + i, rate) for i, rate in enumerate(chart[:, j]) if rate != 0.0]
         return []
 
-    def _run(self, part: Sequence[list[Change]]) -> tuple[Array, Array]:
-        """Positions and velocities after a step, with derivatives along up to DIRECTIONS directions."""
+    def _run(self, part: Sequence[list[Change]], steps: int) -> tuple[Array, Array]:
+        """Positions and velocities after steps, with derivatives along up to DIRECTIONS directions."""
         mirror = self.mirror
         mirror.fill()
         for lane, changes in enumerate(part):
             for path, name, index, rate in changes:
                 at = (*index, 1 + lane) if isinstance(index, tuple) else (index, 1 + lane)
                 getattr(attrgetter(path)(mirror.world), name)[at] += rate
-        mirror.begin()
         problem = mirror.problem
-        if problem.num_rows:
-            if self.impulses is None:
-                self.impulses = Impulses(mirror.engine, problem, bool(mirror.engine.world.restitute.address))
-            problem.free[: problem.num_rows] = self.impulses.derivatives(problem)
-        mirror.end()
+        for k in range(steps):
+            mirror.begin()
+            if k == len(self.impulses):  # all directions have the same
+                self.impulses.append(Impulses(mirror.engine, problem, bool(mirror.engine.world.restitute.address)))
+            problem.free[: problem.num_rows] = self.impulses[k].derivatives(problem)
+            mirror.end()
         d = mirror.world.data
         self.after = d.q[:, 0].copy()
         return d.q, d.u
@@ -148,8 +147,11 @@ class StepDifferentiator:
 ATTEMPTS = 5  # at a step that needs more room than the one before
 
 
-def step_derivatives(world: World, parameters: Mapping[str, Any] | Sequence[str]) -> StepDerivatives:
+def step_derivatives(world: World, parameters: Mapping[str, Any] | Sequence[str], steps: int) -> StepDerivatives:
     """See `World.step_derivatives`."""
+    what = f"world {world.name!r}: step_derivatives"
+    if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 1:
+        raise ModelError(f"{what}: steps: expected a number of steps above 0, got {steps!r}")
     wanted, engine = directions(world, parameters), world.engine
     for _ in range(ATTEMPTS):
         check_supported(world)
@@ -157,7 +159,7 @@ def step_derivatives(world: World, parameters: Mapping[str, Any] | Sequence[str]
         if found is None or not found.mirror.is_current:
             found = engine.differentiator = StepDifferentiator(engine)
         try:
-            return found.derivatives(wanted)
+            return found.derivatives(wanted, int(steps))
         except NoRoom as full:
             full.mend()
-    raise StateError(f"world {world.name!r}: step_derivatives: a step from this state needs ever more room")
+    raise StateError(f"{what}: a step from this state needs ever more room")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kido.errors import StateError
-from kido.simulation.gradients.laws import Array, Blocks, Laws, dense_rows
+from kido.simulation.gradients.laws import MODE_NAMES, Array, Blocks, Laws, dense_rows
 from kido.solvers import new_problem, restitute, solve_problem
 from kido.solvers.problem import CONTACT, DEFAULT_SETTINGS
 
@@ -26,12 +26,17 @@ class Impulses:
         problem: assembled in dual numbers; their values count.
         bounces: whether rebounds have a phase of their own.
 
+    Attributes:
+        phases: laws and solutions.
+        raised: floor of the second phase, of each block, as a multiple of the impulse p_c of the first; 0: none.
+
     Raises:
         StateError: there is no solution of which a derivative could be taken.
     """
 
     def __init__(self, engine: Any, problem: Any, bounces: bool):
         m, blocks = problem.num_rows, problem.num_blocks
+        self.phases: list[Laws] = []
         self.blocks = Blocks(
             problem.kind[:blocks].copy(),
             problem.row[:blocks].copy(),
@@ -40,12 +45,13 @@ class Impulses:
         self.J, self.Y = dense_rows(problem, problem.J)[..., 0], dense_rows(problem, problem.Y)[..., 0]
         A = self.J @ self.Y.T + np.diag(problem.compliance[:m, 0])
         free = self.J @ problem.u_free[: problem.num_dofs, 0] + problem.bias[:m, 0]
+        self.restitution, self.raised = problem.restitution[:blocks, 0].copy(), np.zeros(blocks)
+        if m == 0:
+            return
         found = self._scratch(engine, problem)
         solve_problem(found.address, 0, 0, 0)
-        self.phases = [Laws(self.blocks, A, free, np.zeros(blocks), found.impulse[:m])]
-        self.restitution = problem.restitution[:blocks, 0].copy()
+        self.phases.append(Laws(self.blocks, A, free, np.zeros(blocks), found.impulse[:m]))
         self.speed = float(found.restitution_speed)
-        self.raised = np.zeros(blocks)  # 1: floor is p_c; 1 + e: it is that times p_c; 0: there is none
         for island in range(found.num_islands) if bounces else ():
             self._raise(found.island_block[found.island_start[island] : found.island_start[island + 1]], free)
         if self.raised.any():
@@ -108,3 +114,12 @@ class Impulses:
         return made
 
 
+
+
+def contact_modes(impulses: Impulses) -> tuple[list[str], Array]:
+    """Names of the modes of contacts in a solution, and their margins [m/s]."""
+    if not impulses.phases:
+        return [], np.zeros(0)
+    laws = impulses.phases[-1]
+    chosen = np.flatnonzero(impulses.blocks.kind == CONTACT)
+    return [MODE_NAMES[m] for m in laws.mode[chosen]], laws.margin[chosen]

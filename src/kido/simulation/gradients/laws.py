@@ -161,9 +161,3 @@ class Laws:
             turn = reach / size * (np.eye(2) - np.outer(s, s))
             g[tangents] = np.outer(s, p[i] * dmu[b]) - turn @ (r * dv[tangents])
         return self._inverse @ g
-
-
-def contact_modes(laws: Laws) -> tuple[list[str], Array]:
-    """Names of the modes of contact blocks, and their margins [m/s]."""
-    chosen = np.flatnonzero(laws.blocks.kind == CONTACT)
-    return [MODE_NAMES[m] for m in laws.mode[chosen]], laws.margin[chosen]

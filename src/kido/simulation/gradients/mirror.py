@@ -15,7 +15,7 @@ from kido.jit.duals import DualStructs, dual_callback
 from kido.kernels.free_lanes import CENTRED, FREE_LANES, OFF_CENTRE
 from kido.kernels.free_lanes import ROWS as LANE_ROWS
 from kido.kernels.responses import BODIES_TOGETHER, RESPONSE_SWEEP, WRENCHES
-from kido.simulation.commands import Commands, act_stage
+from kido.simulation.commands import Commands, act_stage, put_back_stage
 from kido.simulation.gradients.stages import move_stage, solution_stage
 from kido.simulation.integrate import integrate_share, integrate_stage
 from kido.simulation.predict import predict_stage
@@ -129,6 +129,8 @@ class Mirror:
         """The rest of the step, with the impulses in `problem.free`."""
         self._run(solution_stage)
         self._run(integrate_stage)
+        if self._commands is not None:
+            self._run(put_back_stage, self._commands.address)
 
     def _run(self, stage: Any, second: int = 0) -> None:
         status = dual_callback(stage)(self.world.address, second, 0, 0)

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kido.constraints.surfaces import NO_ROWS
 from kido.errors import ModelError, NameLookupError
 from kido.kernels.free_lanes import COM_AT, INERTIA_AT, INVERSE_AT, INVERSE_MASS_AT, NOT_FREE
-from kido.skeleton import BodyNode, DegreeOfFreedom, ShapeNode
+from kido.skeleton import BodyNode, DegreeOfFreedom, FreeJoint, ShapeNode
 
 OF_DOFS = {
     "damping": "damping",
@@ -75,6 +76,23 @@ def _things(world: Any, name: str) -> tuple[type, list[Any]]:
     return ShapeNode, list(world.engine.nodes)
 
 
+def check_in_force(world: Any, name: str, dofs: list[DegreeOfFreedom]) -> None:
+    """Refuse properties of coordinates that their steps do not look at while they are zero.
+
+    Raises:
+        ModelError: names the first.
+    """
+    field = getattr(world.engine.tree, OF_DOFS[name])
+    for dof in dofs:
+        k = world.engine.dofs_of(dof.joint.child.skeleton).start + dof.index
+        free = isinstance(dof.joint, FreeJoint)
+        if name != "rest_position" and field[k] == 0.0 and (free or name not in ("damping", "spring_stiffness", "armature")):
+            raise ModelError(
+                f"world {world.name!r}: step_derivatives: {name} of {dof.name!r} is zero, where a step does without it: "
+                "there is no derivative"
+            )
+
+
 def directions(world: Any, wanted: Mapping[str, Any] | Sequence[str]) -> dict[str, list[list[Change]]]:
     """Directions by the name of the parameter.
 
@@ -92,6 +110,10 @@ def directions(world: Any, wanted: Mapping[str, Any] | Sequence[str]) -> dict[st
     for name, chosen in given.items():
         if name not in NAMES:
             raise NameLookupError("parameter of a step", name, NAMES)
+        if name == "friction" and engine.surfaces.container.mode != NO_ROWS:
+            raise ModelError(
+                f"world {world.name!r}: step_derivatives: friction: not where surfaces have more than a coefficient"
+            )
         if name == "gravity":
             found[name] = [[Change("tree", "gravity", k, 1.0)] for k in range(3)]
             continue
@@ -106,8 +128,9 @@ def directions(world: Any, wanted: Mapping[str, Any] | Sequence[str]) -> dict[st
         if name == "mass":
             found[name] = [_of_mass(engine, x) for x in chosen]
         elif name in OF_DOFS:
+            check_in_force(world, name, chosen)
             start = {s: engine.dofs_of(s).start for s in engine.skeletons}
-            found[name] = [[Change("tree", OF_DOFS[name], start[x.skeleton] + x.index, 1.0)] for x in chosen]
+            found[name] = [[Change("tree", OF_DOFS[name], start[x.joint.child.skeleton] + x.index, 1.0)] for x in chosen]
         else:
             found[name] = [[Change("collision", OF_SHAPES[name], engine.nodes.index(x), 1.0)] for x in chosen]
     return found
