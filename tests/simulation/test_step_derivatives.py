@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import kido
 from scenes import fixed, free, pose, world
@@ -279,3 +280,120 @@ def test_scene_7_a_push_against_friction():
     made.step(3, reset_command=False)
     found = after(made, 20)
     assert np.allclose(found.by_commands[:, 0], 0.0, atol=1e-12)
+
+
+def test_scene_5_a_flat_box_is_dropped_while_it_moves():
+    """The impact's friction takes mu times its impulse: x depends on z0 by mu, on v0 by the time it slides."""
+    made = slider((2.0, 0.0, 0.0), 0.3, height=0.1)
+    found = after(made, 900).by_state
+    assert np.isclose(found[0, 2], 0.3, atol=1e-3)
+    assert np.isclose(found[0, 3], 0.6795786, atol=1e-3)
+
+
+def turned_by(made: kido.World, steps: int) -> np.ndarray:
+    """Rotation of the first mobile body after steps: positions are differentiated along its axes then."""
+    twin = made.clone()
+    twin.step(steps)
+    (skeleton, *_) = (s for s in twin.skeletons if s.num_dofs)
+    return Rotation.from_rotvec(skeleton.positions[:3]).as_matrix()
+
+
+def test_scene_6_a_ball_slides_then_rolls():
+    """x = 5 v0 T / 7 + 2 v0^2 / (49 mu g), to the first order in the time step."""
+    made = world(ball(0.0, (2.0, 0, 0), mu=0.3), time_step=H)
+    found = after(made, 600, {"friction": [made.skeletons[1].bodies[0].shapes[0]]})
+    R = turned_by(made, 600)
+    assert np.isclose((R @ found.by_state[X:6, 6 + X])[0], 5 * 0.6 / 7 + 8.0 / (49 * 0.3 * G), atol=2e-3)
+    assert np.isclose((R @ found.by_parameters["friction"][X:6, 0])[0], -8.0 / (49 * 0.09 * G), atol=2e-3)
+    assert found.modes == ("sticking",)
+
+
+def test_scene_8_a_small_force_across():
+    """dy / df = v0^2 / (4 m mu^2 g^2) where the box stops."""
+    made = slider((2.0, 0.0, 0.0), 0.4)
+    found = after(made, 530).by_commands
+    assert np.isclose(found[1, 1], 0.0649444, atol=2e-4)
+
+
+def test_scene_10_a_pendulum_into_a_wall():
+    """Let go at 0.5 rad, it meets a wall at 0: peak and its derivative are those of the exact impact."""
+    rod = kido.Skeleton("pendulum")
+    bob = rod.add_body(
+        "bob",
+        joint=kido.RevoluteJoint("hinge", axis=(0.0, 1.0, 0.0)),
+        inertia=kido.Inertia(mass=1.0, com=(0.0, 0.0, -1.0), moment=1e-6 * np.eye(3)),
+    )
+    bob.add_shape(kido.Sphere(0.1), restitution=0.8, friction=0.0).relative_transform = pose((0.0, 0.0, -1.0))
+    wall = fixed(kido.Box((0.2, 2.0, 2.0)), (0.2, 0.0, -1.0), friction=0.0, restitution=1.0, name="wall")
+    rod.positions = [0.5]
+    made = world(rod, wall, ground=False, time_step=H)
+    steps = 700
+    found = after(made, steps, {"restitution": [bob.shapes[0]]})
+    wanted = difference(made, lambda x: setattr(rod, "positions", [0.5 + x]), 1e-5, steps)
+    assert np.allclose(found.by_state[:, 0], wanted, atol=1e-7)
+
+    def bounce(x: float) -> None:
+        bob.shapes[0].restitution = 0.8 + x
+
+    before = bob.shapes[0].restitution
+    by_restitution = difference(made, bounce, 1e-5, steps)
+    bob.shapes[0].restitution = before
+    assert np.allclose(found.by_parameters["restitution"][:, 0], by_restitution, atol=1e-7)
+    assert np.abs(wanted).max() > 0.1
+
+
+def test_scene_11_a_ball_rolls_off_the_top_of_another():
+    """dphi / dphi0 = cosh(3.4173925 T) = 1.5732104: frozen normals say 1."""
+    angle, R, r = 1e-3, 0.5, 0.1
+    small = free(kido.Sphere(r), 1.0, ((R + r) * np.sin(angle), 0.0, (R + r) * np.cos(angle)), friction=1.0)
+    made = world(small, fixed(kido.Sphere(R), friction=1.0), ground=False, time_step=H)
+    found = after(made, 300).by_state
+    # phi0 moves the ball along the top and turns nothing; of phi what counts is x.
+    by_phi = found[:, X] * np.cos(angle) - found[:, Z] * np.sin(angle)
+    turned = turned_by(made, 300) @ by_phi[X:6]
+    assert np.isclose(turned[0], 1.5732104, atol=2e-4)
+
+
+FAR = 3e-3  # [m/s] from a change of mode: differences of 1e-6 change velocities by less
+ROBOTS = {
+    "solo12": ("solo_description/robots/solo12.urdf", "FOOT"),
+    "anymal": ("anymal_b_simple_description/robots/anymal.urdf", "FOOT"),
+    "talos": ("talos_data/robots/talos_reduced.urdf", "_sole_link"),
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", ROBOTS)
+def test_robots_in_contact_at_random_states(example_robots, name, seed):
+    """Feet are balls, boxes and capsules; the skin is wide, so that differences stay on one side of its edges."""
+    rng = np.random.default_rng(seed)
+    file, feet = ROBOTS[name]
+    robot = kido.load_skeleton(example_robots / file, visuals=False, collisions=False, base="free")
+    n = robot.num_dofs
+    for dof in robot.dofs:
+        dof.coulomb_friction = 0.0
+    soles = [b for b in robot.bodies if b.name.endswith(feet)]
+    for k, sole in enumerate(soles):
+        shape = (kido.Sphere(0.03), kido.Box((0.1, 0.06, 0.02)), kido.Capsule(0.02, 0.1))[(k + seed) % 3]
+        sole.add_shape(shape, friction=0.7)
+    q = 0.2 * rng.normal(size=n)
+    q[3:6] = 0.0
+    robot.positions = q
+    q[5] = 0.02 - min(sole.world_transform[2, 3] for sole in soles)
+    robot.positions, robot.velocities = q, np.zeros(n)
+    made = world(robot, time_step=H, skin=1e-3, **EXACT)
+    for _ in range(300):
+        made.step(5)
+        if len(made.contacts) > 1:
+            break
+    robot.velocities = robot.velocities + 0.05 * rng.normal(size=n)
+    made.step(20)
+    robot.forces = 0.5 * rng.normal(size=n)
+    found = made.step_derivatives()
+    while found.margin < FAR:
+        made.step(7, reset_command=False)
+        found = made.step_derivatives()
+    by_state, by_forces = differences(made, 1e-6)
+    assert found.modes
+    assert largest(found.by_state, by_state) < TOLERANCE
+    assert largest(found.by_commands, by_forces) < TOLERANCE

@@ -19,6 +19,7 @@ from kido.simulation.gradients.impulses import Impulses, contact_modes
 from kido.simulation.gradients.mirror import Mirror, NoRoom
 from kido.simulation.gradients.parameters import Change, directions
 from kido.simulation.gradients.refusals import check_supported
+from kido.simulation.motion import run
 from kido.skeleton.state.actuation import takes_force
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class StepDerivatives:
         by_parameters: d(q, u)+ / d parameter, (2n, k), by the parameter's name.
         modes: of each contact of the last step: "open", "sticking" or "sliding".
         margins: of each of them, by what speed it is apart from another mode [m/s]: 0 where there is no derivative.
+        margin: the least of these, and of those of limits, joint friction and actuators that are rows; inf: of none.
     """
 
     by_state: Array
@@ -47,6 +49,7 @@ class StepDerivatives:
     by_parameters: dict[str, Array] = field(default_factory=dict)
     modes: tuple[str, ...] = ()
     margins: Array = field(default_factory=lambda: np.zeros(0))
+    margin: float = np.inf
 
     __repr__ = brief
 
@@ -71,8 +74,8 @@ class StepDifferentiator:
         first = np.asarray(engine.tree.first_dof)
         self.joints = [slice(int(a), int(b)) for a, b in zip(first[:-1], first[1:], strict=True) if b > a]
 
-    def derivatives(self, parameters: dict[str, list[list[Change]]], steps: int) -> StepDerivatives:
-        """All derivatives of the next steps."""
+    def derivatives(self, parameters: dict[str, list[list[Change]]], known: list[Array]) -> StepDerivatives:
+        """All derivatives of the next steps, whose impulses are known."""
         engine = self.mirror.engine
         n = len(engine.data.q)
         of_force = takes_force(engine.tree.actuator)
@@ -86,7 +89,7 @@ class StepDifferentiator:
         made = np.zeros((2 * n, len(columns)))
         for begin in range(0, len(columns), DIRECTIONS):
             part = columns[begin : begin + DIRECTIONS]
-            q, u = self._run(part, steps)
+            q, u = self._run(part, known)
             made[:n, begin : begin + len(part)] = q[:, 1 : 1 + len(part)]
             made[n:, begin : begin + len(part)] = u[:, 1 : 1 + len(part)]
         if columns:
@@ -94,14 +97,14 @@ class StepDifferentiator:
                 made[joint] = np.linalg.solve(chart, made[joint])
         if not np.isfinite(made).all():
             raise StateError("step_derivatives: they are not finite: the state is at a change of the motion's form")
-        modes, margins = contact_modes(self.impulses[-1])
+        modes, margins, margin = contact_modes(self.impulses[-1])
         by_parameters, at = {}, 3 * n
         for name, found in parameters.items():
             by_parameters[name] = fixed(made[:, at : at + len(found)].copy())
             at += len(found)
         return StepDerivatives(
             fixed(made[:, : 2 * n].copy()), fixed(made[:, 2 * n : 3 * n].copy()), by_parameters, tuple(modes),
-            fixed(margins),
+            fixed(margins), margin,
         )  # fmt: skip
 
     def _charts(self, q: Array) -> list[Array]:
@@ -124,7 +127,7 @@ class StepDifferentiator:
                 return [Change("data", "q", joint.start + i, rate) for i, rate in enumerate(chart[:, j]) if rate != 0.0]
         return []
 
-    def _run(self, part: Sequence[list[Change]], steps: int) -> tuple[Array, Array]:
+    def _run(self, part: Sequence[list[Change]], known: list[Array]) -> tuple[Array, Array]:
         """Positions and velocities after steps, with derivatives along up to DIRECTIONS directions."""
         mirror = self.mirror
         mirror.fill()
@@ -133,15 +136,33 @@ class StepDifferentiator:
                 at = (*index, 1 + lane) if isinstance(index, tuple) else (index, 1 + lane)
                 getattr(attrgetter(path)(mirror.world), name)[at] += rate
         problem = mirror.problem
-        for k in range(steps):
+        for k, impulses in enumerate(known):
             mirror.begin()
             if k == len(self.impulses):  # all directions have the same
-                self.impulses.append(Impulses(mirror.engine, problem, bool(mirror.engine.world.restitute.address)))
+                bounces = bool(mirror.engine.world.restitute.address)
+                self.impulses.append(Impulses(mirror.engine, problem, impulses, bounces))
             problem.free[: problem.num_rows] = self.impulses[k].derivatives(problem)
             mirror.end()
         d = mirror.world.data
         self.after = d.q[:, 0].copy()
         return d.q, d.u
+
+
+def impulses_of_steps(world: World, steps: int) -> list[Array]:
+    """Impulses of all rows in the next steps, which are done and undone.
+
+    Raises:
+        StateError, ModelError: they fail.
+    """
+    before, engine, found = world.snapshot(), world.engine, []
+    try:
+        for _ in range(steps):
+            run(engine, 1, lambda: world.time)
+            problem = engine.problem
+            found.append(problem.impulse[: problem.num_rows].copy())
+    finally:
+        world.restore(before)
+    return found
 
 
 ATTEMPTS = 5  # at a step that needs more room than the one before
@@ -153,13 +174,15 @@ def step_derivatives(world: World, parameters: Mapping[str, Any] | Sequence[str]
     if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 1:
         raise ModelError(f"{what}: steps: expected a number of steps above 0, got {steps!r}")
     wanted, engine = directions(world, parameters), world.engine
+    check_supported(world)
+    known = impulses_of_steps(world, int(steps))
+    check_supported(world)  # what surfaces are there is known now
     for _ in range(ATTEMPTS):
-        check_supported(world)
         found = engine.differentiator
         if found is None or not found.mirror.is_current:
             found = engine.differentiator = StepDifferentiator(engine)
         try:
-            return found.derivatives(wanted, int(steps))
+            return found.derivatives(wanted, known)
         except NoRoom as full:
             full.mend()
     raise StateError(f"{what}: a step from this state needs ever more room")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kido.errors import StateError
-from kido.simulation.gradients.laws import MODE_NAMES, Array, Blocks, Laws, dense_rows
+from kido.simulation.gradients.laws import MODE_NAMES, Array, Blocks, Laws, Places
 from kido.solvers import new_problem, restitute, solve_problem
 from kido.solvers.problem import CONTACT, DEFAULT_SETTINGS
 
@@ -24,6 +24,7 @@ class Impulses:
     Args:
         engine: whose solver and settings are used.
         problem: assembled in dual numbers; their values count.
+        known: impulses that the step itself finds.
         bounces: whether rebounds have a phase of their own.
 
     Attributes:
@@ -34,7 +35,7 @@ class Impulses:
         StateError: there is no solution of which a derivative could be taken.
     """
 
-    def __init__(self, engine: Any, problem: Any, bounces: bool):
+    def __init__(self, engine: Any, problem: Any, known: Array, bounces: bool):
         m, blocks = problem.num_rows, problem.num_blocks
         self.phases: list[Laws] = []
         self.blocks = Blocks(
@@ -42,17 +43,24 @@ class Impulses:
             problem.row[:blocks].copy(),
             *(getattr(problem, name)[:blocks, 0].copy() for name in ("mu", "lower", "upper")),
         )
-        self.J, self.Y = dense_rows(problem, problem.J)[..., 0], dense_rows(problem, problem.Y)[..., 0]
+        self.places = Places(problem)
+        self.J, self.Y = (self.places.matrix(pool[self.places.pool, 0]) for pool in (problem.J, problem.Y))
         A = self.J @ self.Y.T + np.diag(problem.compliance[:m, 0])
         free = self.J @ problem.u_free[: problem.num_dofs, 0] + problem.bias[:m, 0]
         self.restitution, self.raised = problem.restitution[:blocks, 0].copy(), np.zeros(blocks)
         if m == 0:
             return
-        found = self._scratch(engine, problem)
-        solve_problem(found.address, 0, 0, 0)
-        self.phases.append(Laws(self.blocks, A, free, np.zeros(blocks), found.impulse[:m]))
-        self.speed = float(found.restitution_speed)
-        for island in range(found.num_islands) if bounces else ():
+        self.speed = float(problem.restitution_speed)
+        rebound = bounces and self.restitution.any()
+        start = known
+        if rebound or len(known) != m:
+            found = self._scratch(engine, problem)
+            solve_problem(found.address, 0, 0, 0)
+            start = found.impulse[:m]
+        self.phases.append(Laws(self.blocks, A, free, np.zeros(blocks), start))
+        if not rebound:
+            return
+        for island in range(found.num_islands):
             self._raise(found.island_block[found.island_start[island] : found.island_start[island + 1]], free)
         if self.raised.any():
             restitute(found.address, 0, 0, 0)
@@ -97,17 +105,18 @@ class Impulses:
     def derivatives(self, problem: Any) -> Array:
         """Impulses of all rows with their derivatives (rows, 8), of a problem in duals with the same values."""
         m, n, blocks = problem.num_rows, problem.num_dofs, problem.num_blocks
-        dJ, dY = dense_rows(problem, problem.J)[..., 1:], dense_rows(problem, problem.Y)[..., 1:]
+        dJ, dY = problem.J[self.places.pool, 1:], problem.Y[self.places.pool, 1:]
         of_blocks = {name: getattr(problem, name)[:blocks, 1:] for name in ("mu", "lower", "upper", "restitution")}
         made = np.zeros((m, dJ.shape[-1] + 1))
         floor = np.zeros_like(of_blocks["mu"])
+        changes = of_blocks["mu"], of_blocks["lower"], of_blocks["upper"]
         for laws in self.phases:
             u = problem.u_free[:n, 0] + self.Y.T @ laws.p
-            du = problem.u_free[:n, 1:] + np.einsum("rnk,r->nk", dY, laws.p)
-            dv = np.einsum("rnk,n->rk", dJ, u) + self.J @ du
+            du = problem.u_free[:n, 1:] + self.places.along_columns(dY, laws.p)
+            dv = self.places.along_rows(dJ, u) + self.J @ du
             dv += problem.bias[:m, 1:] + problem.compliance[:m, 1:] * laws.p[:, None]
             made[:, 0] = laws.p
-            made[:, 1:] = laws.derivative(dv, of_blocks["mu"], of_blocks["lower"], of_blocks["upper"], floor)
+            made[:, 1:] = laws.derivative(dv, *changes, floor)
             normal = made[self.blocks.row]
             floor = self.raised[:, None] * normal[:, 1:]
             floor += (self.raised > 1.0)[:, None] * normal[:, :1] * of_blocks["restitution"]
@@ -116,10 +125,10 @@ class Impulses:
 
 
 
-def contact_modes(impulses: Impulses) -> tuple[list[str], Array]:
-    """Names of the modes of contacts in a solution, and their margins [m/s]."""
+def contact_modes(impulses: Impulses) -> tuple[list[str], Array, float]:
+    """Names of the modes of contacts in a solution, their margins, and the least of those of all rows [m/s, rad/s]."""
     if not impulses.phases:
-        return [], np.zeros(0)
+        return [], np.zeros(0), np.inf
     laws = impulses.phases[-1]
     chosen = np.flatnonzero(impulses.blocks.kind == CONTACT)
-    return [MODE_NAMES[m] for m in laws.mode[chosen]], laws.margin[chosen]
+    return [MODE_NAMES[m] for m in laws.mode[chosen]], laws.margin[chosen], float(laws.margin.min())

@@ -24,6 +24,7 @@ OPEN, STICKING, SLIDING, BOUND, HELD = range(5)
 MODE_NAMES = ("open", "sticking", "sliding", "at a bound", "held")
 RANK = 1e-11  # share of the largest singular value below which a combination of impulses is not determined
 EXACT = 1e-14  # relative residual that is good enough
+SOLVED = 1e-7  # and one above which there is no solution: margins are zero
 MOST_ITERATIONS = 20
 
 
@@ -37,15 +38,38 @@ class Blocks(NamedTuple):
     upper: Array
 
 
-def dense_rows(problem: Any, pool: Array) -> Array:
-    """A pool of rows (..., 8) of a problem as a matrix (rows, coordinates, 8)."""
-    made = np.zeros((problem.num_rows, problem.num_dofs, pool.shape[-1]))
-    for b in range(problem.num_blocks):
-        rows = 1 if problem.kind[b] == BOUNDED else 3
-        first = int(problem.row[b])
-        for dof, n, at in block_segments(problem, b):
-            made[first : first + rows, dof : dof + n] += pool[at : at + rows * n].reshape(rows, n, -1)
-    return made
+class Places:
+    """Where the numbers of a problem's pools lie in matrices (rows, coordinates)."""
+
+    def __init__(self, problem: Any):
+        self.shape = int(problem.num_rows), int(problem.num_dofs)
+        rows, dofs, pool = [], [], []
+        for b in range(problem.num_blocks):
+            count, first = 1 if problem.kind[b] == BOUNDED else 3, int(problem.row[b])
+            for dof, n, at in block_segments(problem, b):
+                rows.append(np.repeat(np.arange(first, first + count), n))
+                dofs.append(np.tile(np.arange(dof, dof + n), count))
+                pool.append(np.arange(at, at + count * n))
+        nothing = [np.zeros(0, np.int64)]
+        self.row, self.dof, self.pool = (np.concatenate(found or nothing) for found in (rows, dofs, pool))
+
+    def matrix(self, values: Array) -> Array:
+        """A matrix, of the values at `pool`."""
+        made = np.zeros(self.shape)
+        made[self.row, self.dof] = values
+        return made
+
+    def along_rows(self, values: Array, u: Array) -> Array:
+        """Products with u of matrices of values (entries, k): (rows, k)."""
+        made = np.zeros((self.shape[0], values.shape[1]))
+        np.add.at(made, self.row, values * u[self.dof, None])
+        return made
+
+    def along_columns(self, values: Array, p: Array) -> Array:
+        """Products with p of their transposes: (coordinates, k)."""
+        made = np.zeros((self.shape[1], values.shape[1]))
+        np.add.at(made, self.dof, values * p[self.row, None])
+        return made
 
 
 class Laws:
@@ -72,7 +96,11 @@ class Laws:
             self._scale[rows] = 1.0 / mean if mean > 0.0 else 1.0
         self.p = self._solved(start.copy())
         self.v = self.A @ self.p + self.free
-        self._inverse = np.linalg.pinv(self._equations(self.p)[0], rcond=RANK)
+        G, residual = self._equations(self.p)
+        if np.abs(residual).max(initial=0.0) > SOLVED * np.abs(self.p).max(initial=0.0):
+            self.margin[:] = 0.0
+        inverse = np.linalg.pinv(G, rcond=RANK)
+        self._by = [inverse @ made for made in self._sources()]
 
     def _solved(self, p: Array) -> Array:
         """Newton's method on the laws, from a solution of the solvers' accuracy; what does not improve it is left."""
@@ -128,36 +156,52 @@ class Laws:
                 G[tangents], residual[tangents] = r * A[tangents], r * v[tangents]
                 continue
             self.mode[b] = SLIDING
-            s = y / size
-            turn = reach / size * (np.eye(2) - np.outer(s, s))
+            s, turn = self._slip(y, reach)
             residual[tangents] = p[tangents] - reach * s
             G[tangents] = turn @ (r * A[tangents])
             G[tangents, tangents] += np.eye(2) - turn
             G[tangents, i] -= blocks.mu[b] * s
         return G, residual
 
-    def derivative(self, dv: Array, dmu: Array, dlower: Array, dupper: Array, dfloor: Array) -> Array:
-        """Derivatives of p (rows, k) from those of v at fixed p (rows, k) and of what blocks have (blocks, k)."""
+    def _sources(self) -> tuple[Array, Array, Array, Array, Array]:
+        """What moves the laws: matrices by v at fixed p (rows, rows), and by mu, bounds and floors (rows, blocks)."""
         blocks, p, v, scale = self.blocks, self.p, self.v, self._scale
-        g = np.zeros_like(dv)
+        by_velocity = np.zeros((len(p), len(p)))
+        by_friction, by_lower, by_upper, by_floor = (np.zeros((len(p), len(blocks.kind))) for _ in range(4))
         for b, i in enumerate(blocks.row):
             r = scale[i]
             if blocks.kind[b] == BOUNDED:
                 if self.mode[b] == HELD:
-                    g[i] = -r * dv[i]
+                    by_velocity[i, i] = -r
                 else:
-                    g[i] = dlower[b] if p[i] - r * v[i] <= blocks.lower[b] else dupper[b]
+                    (by_lower if p[i] - r * v[i] <= blocks.lower[b] else by_upper)[i, b] = 1.0
                 continue
-            g[i] = -r * dv[i] if p[i] - r * v[i] > self.floor[b] else dfloor[b]
+            if p[i] - r * v[i] > self.floor[b]:
+                by_velocity[i, i] = -r
+            else:
+                by_floor[i, b] = 1.0
             reach, tangents = blocks.mu[b] * p[i], slice(i + 1, i + 3)
             if not reach > 0.0:
                 continue
             if self.mode[b] == STICKING:
-                g[tangents] = -r * dv[tangents]
+                by_velocity[tangents, tangents] = -r * np.eye(2)
                 continue
-            y = p[tangents] - r * v[tangents]
-            size = float(np.hypot(*y))
-            s = y / size
-            turn = reach / size * (np.eye(2) - np.outer(s, s))
-            g[tangents] = np.outer(s, p[i] * dmu[b]) - turn @ (r * dv[tangents])
-        return self._inverse @ g
+            s, turn = self._slip(p[tangents] - r * v[tangents], reach)
+            by_velocity[tangents, tangents] = -r * turn
+            by_friction[tangents, b] = s * p[i]
+        return by_velocity, by_friction, by_lower, by_upper, by_floor
+
+    @staticmethod
+    def _slip(y: Array, reach: float) -> tuple[Array, Array]:
+        """Direction of friction, and how it turns with y = p_t - r v_t."""
+        size = float(np.hypot(*y))
+        s = y / size
+        return s, reach / size * (np.eye(2) - np.outer(s, s))
+
+    def derivative(self, *changes: Array) -> Array:
+        """Derivatives of p (rows, k) from those of v at fixed p (rows, k), of mu, bounds and floors (blocks, k)."""
+        made = self._by[0] @ changes[0]
+        for by, change in zip(self._by[1:], changes[1:], strict=True):
+            if change.any():
+                made += by @ change
+        return made
