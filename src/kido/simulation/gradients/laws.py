@@ -95,10 +95,13 @@ class Laws:
             mean = np.diag(compliance)[rows].mean()
             self._scale[rows] = 1.0 / mean if mean > 0.0 else 1.0
         self.p = self._solved(start.copy())
-        self.v = self.A @ self.p + self.free
         G, residual = self._equations(self.p)
         if np.abs(residual).max(initial=0.0) > SOLVED * np.abs(self.p).max(initial=0.0):
             self.margin[:] = 0.0
+        # What is at a bound is there without rounding: a step asks for zeros.
+        known = (np.count_nonzero(G, axis=1) == 1) & (np.diag(G) == 1.0)
+        self.p[known] -= residual[known]
+        self.v = self.A @ self.p + self.free
         inverse = np.linalg.pinv(G, rcond=RANK)
         self._by = [inverse @ made for made in self._sources()]
 
