@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from step_differences import difference, differences, largest
 
 import kido
 from scenes import fixed, free, pose, world
-from step_differences import difference, differences, largest
 
 G, H = 9.81, 1e-3
-EXACT = {"tolerance": 1e-13, "newton_tolerance": 1e-13, "speed_tolerance": 1e-12}  # so that differences are
-TOLERANCE = 1e-7  # of differences of fourth order with steps of 1e-5: rounding of 1e-16 / 1e-5, times 1 / H in velocities
+EXACT: dict[str, Any] = {
+    "tolerance": 1e-13,
+    "newton_tolerance": 1e-13,
+    "speed_tolerance": 1e-12,
+}  # so that differences are
+TOLERANCE = (
+    1e-7  # of differences of fourth order with steps of 1e-5: rounding of 1e-16 / 1e-5, times 1 / H in velocities
+)
 
 
 def chain(joints, free_base: bool = False, seed: int = 0) -> kido.Skeleton:
@@ -71,15 +79,17 @@ def test_forces_that_are_zero_have_derivatives():
 def test_it_leaves_the_world_as_it_was():
     made = world(free(kido.Box((0.2, 0.3, 0.1)), 1.0, (0, 0, 0.05), velocity=(1, 0, 0), friction=0.4))
     twin = made.clone()
-    made.step(5), twin.step(5)
+    for each in (made, twin):
+        each.step(5)
     made.step_derivatives()
     assert (made.skeletons[-1].positions == twin.skeletons[-1].positions).all()
-    made.step(20), twin.step(20)
+    for each in (made, twin):
+        each.step(20)
     assert (made.skeletons[-1].positions == twin.skeletons[-1].positions).all()
     assert (made.skeletons[-1].velocities == twin.skeletons[-1].velocities).all()
 
 
-def resting(shape, height: float, **options) -> kido.World:
+def resting(shape, height: float, **options: Any) -> kido.World:
     """A body in the ground by 0.1 mm, so that differences of 1e-5 m stay on one side of touching."""
     options = {"friction": 0.5} | options
     return world(free(shape, 1.3, (0.0, 0.0, height - 1e-4), **options), **EXACT)
@@ -173,7 +183,7 @@ def test_parameters(name):
 
 def test_refusals():
     made = world(free(kido.Sphere(0.1), 1.0, (0, 0, 0.1)))
-    with pytest.raises(kido.NameLookupError, match="parameter of a step.*'colour'"):
+    with pytest.raises(kido.NameLookupError, match=r"parameter of a step.*'colour'"):
         made.step_derivatives(["colour"])
     with pytest.raises(kido.ModelError, match="mass: expected a BodyNode"):
         made.step_derivatives({"mass": [3]})
@@ -248,9 +258,7 @@ def slider(velocity, mu: float = 0.4, mass: float = 1.0, height: float = 0.0) ->
     """A box that cannot turn, on the ground."""
     skeleton = kido.Skeleton("box")
     shape = kido.Box((0.2, 0.2, 0.2))
-    body = skeleton.add_body(
-        "box", kido.TranslationalJoint("slide"), inertia=kido.Inertia.from_shape(shape, mass=mass)
-    )
+    body = skeleton.add_body("box", kido.TranslationalJoint("slide"), inertia=kido.Inertia.from_shape(shape, mass=mass))
     body.add_shape(shape, friction=mu)
     skeleton.positions, skeleton.velocities = (0.0, 0.0, 0.1 + height), velocity
     return world(skeleton, time_step=H)

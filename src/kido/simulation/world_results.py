@@ -54,9 +54,7 @@ class WorldResults(WorldStructure):
         return self.engine.world.unconverged
 
     @in_turn
-    def step_derivatives(
-        self, parameters: Mapping[str, Any] | Sequence[str] = (), steps: int = 1
-    ) -> StepDerivatives:
+    def step_derivatives(self, parameters: Mapping[str, Any] | Sequence[str] = (), steps: int = 1) -> StepDerivatives:
         """Derivatives of the next step, or of several, from the present state with the present commands.
 
         d(q, u)+ / d(q, u), / d commands and / d parameters, exact for steps as they are: mid-step, contacts that stick

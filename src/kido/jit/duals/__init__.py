@@ -4,7 +4,7 @@
 value, lanes 1 to 7 are its derivatives. `dual_struct` makes the structs that it reads.
 """
 
-from kido.jit.duals.functions import dual_callback, replaced_by
+from kido.jit.duals.functions import constant_is, dual_callback, replaced_by
 from kido.jit.duals.structs import DIRECTIONS, DualStructs
 
-__all__ = ["DIRECTIONS", "DualStructs", "dual_callback", "replaced_by"]
+__all__ = ["DIRECTIONS", "DualStructs", "constant_is", "dual_callback", "replaced_by"]

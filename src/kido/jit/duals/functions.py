@@ -16,20 +16,26 @@ from kido.jit.functions import Callback, Intrinsic, Kernel, Root
 from kido.jit.naming import symbol
 
 _HANDLES = "kido.jit.duals.handles"
-_OF_DUALS = {name: Intrinsic(_HANDLES, name) for name in ("view", "fma", "rint", "floor", "where_positive", "all_positive")}
+_OF_DUALS = {
+    name: Intrinsic(_HANDLES, name) for name in ("view", "fma", "rint", "floor", "where_positive", "all_positive")
+}
 _OF_DUALS["lanes_view"] = _OF_DUALS["view"]
 _MAKING = ("functions", "handles", "numbers")  # modules that decide what code is made
 _KEPT = ("call4", "clear", "load", "store", "add")  # work on addresses and memory
 _replaced: dict[Any, Kernel] = {}
+_constants = {"LANES": 1}  # by the name that kernels know them by
 _made: dict[Any, Kernel] = {}
 _callbacks: dict[Any, DualCallback] = {}
 
 
 def replaced_by(kernel: Any, other: Any) -> None:
     """Have another kernel, itself made for duals, stand for one; before anything is made."""
-    if _made:
-        raise RuntimeError(f"kernels for duals are made already: {other.__name__} comes too late")
     _replaced[kernel] = other
+
+
+def constant_is(name: str, value: int) -> None:
+    """Have kernels for duals see another number under a name; before anything is made."""
+    _constants[name] = value
 
 
 @cache
@@ -38,6 +44,7 @@ def _stamp() -> str:
     from kido.jit.cache import source_stamp  # it needs Numba
 
     texts = [(Path(__file__).parent / f"{name}.py").read_text(encoding="utf-8") for name in _MAKING]
+    texts += [repr(sorted(_constants.items()))]
     texts += sorted(f"{k.__qualname__} {v.__qualname__} {source_stamp(v.__module__)}" for k, v in _replaced.items())
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]
 
@@ -62,7 +69,7 @@ def _converted(name: str, value: Any) -> Any:
         if value.__name__ not in _OF_DUALS:
             raise TypeError(f"{value.__name__} has no form for dual numbers")
         return _OF_DUALS[value.__name__]
-    return {"LANES": 1, "WRENCH_COLUMNS": 6}.get(name, value)
+    return _constants.get(name, value)
 
 
 def dual_kernel(kernel: Any) -> Kernel:

@@ -179,9 +179,7 @@ def _comparison(symbol, sign):
     infer_global(symbol)(Comparison)
 
     def lower(context, builder, sig, args):
-        values = [
-            value_of(builder, a) if isinstance(k, DualType) else a for k, a in zip(sig.args, args, strict=True)
-        ]
+        values = [value_of(builder, a) if isinstance(k, DualType) else a for k, a in zip(sig.args, args, strict=True)]
         compare = builder.fcmp_unordered if sign == "!=" else builder.fcmp_ordered
         return compare(sign, *values)
 

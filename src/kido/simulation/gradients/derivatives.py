@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +73,7 @@ class StepDifferentiator:
     def __init__(self, engine: Any):
         self.mirror = Mirror(engine)
         first = np.asarray(engine.tree.first_dof)
-        self.joints = [slice(int(a), int(b)) for a, b in zip(first[:-1], first[1:], strict=True) if b > a]
+        self.joints = [slice(int(a), int(b)) for a, b in pairwise(first) if b > a]
 
     def derivatives(self, parameters: dict[str, list[list[Change]]], known: list[Array]) -> StepDerivatives:
         """All derivatives of the next steps, whose impulses are known."""

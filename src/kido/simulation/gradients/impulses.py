@@ -123,8 +123,6 @@ class Impulses:
         return made
 
 
-
-
 def contact_modes(impulses: Impulses) -> tuple[list[str], Array, float]:
     """Names of the modes of contacts in a solution, their margins, and the least of those of all rows [m/s, rad/s]."""
     if not impulses.phases:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kido.solvers.problem import BOUNDED, CONTACT, block_segments
+from kido.solvers.problem import BOUNDED, block_segments
 
 Array = NDArray[np.float64]
 

@@ -76,7 +76,7 @@ def _things(world: Any, name: str) -> tuple[type, list[Any]]:
     return ShapeNode, list(world.engine.nodes)
 
 
-def check_in_force(world: Any, name: str, dofs: list[DegreeOfFreedom]) -> None:
+def _check_in_force(world: Any, name: str, dofs: list[DegreeOfFreedom]) -> None:
     """Refuse properties of coordinates that their steps do not look at while they are zero.
 
     Raises:
@@ -86,10 +86,14 @@ def check_in_force(world: Any, name: str, dofs: list[DegreeOfFreedom]) -> None:
     for dof in dofs:
         k = world.engine.dofs_of(dof.joint.child.skeleton).start + dof.index
         free = isinstance(dof.joint, FreeJoint)
-        if name != "rest_position" and field[k] == 0.0 and (free or name not in ("damping", "spring_stiffness", "armature")):
+        if (
+            name != "rest_position"
+            and field[k] == 0.0
+            and (free or name not in ("damping", "spring_stiffness", "armature"))
+        ):
             raise ModelError(
-                f"world {world.name!r}: step_derivatives: {name} of {dof.name!r} is zero, where a step does without it: "
-                "there is no derivative"
+                f"world {world.name!r}: step_derivatives: {name} of {dof.name!r} is zero, where a step does "
+                "without it: there is no derivative"
             )
 
 
@@ -128,9 +132,11 @@ def directions(world: Any, wanted: Mapping[str, Any] | Sequence[str]) -> dict[st
         if name == "mass":
             found[name] = [_of_mass(engine, x) for x in chosen]
         elif name in OF_DOFS:
-            check_in_force(world, name, chosen)
+            _check_in_force(world, name, chosen)
             start = {s: engine.dofs_of(s).start for s in engine.skeletons}
-            found[name] = [[Change("tree", OF_DOFS[name], start[x.joint.child.skeleton] + x.index, 1.0)] for x in chosen]
+            found[name] = [
+                [Change("tree", OF_DOFS[name], start[x.joint.child.skeleton] + x.index, 1.0)] for x in chosen
+            ]
         else:
             found[name] = [[Change("collision", OF_SHAPES[name], engine.nodes.index(x), 1.0)] for x in chosen]
     return found

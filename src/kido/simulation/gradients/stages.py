@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from kido.jit import kernel, view
-from kido.jit.duals import replaced_by
+from kido.jit.duals import constant_is, replaced_by
 from kido.kernels.integration import advance, to_parent_axes
+from kido.kernels.responses import WRENCHES
 from kido.simulation.free_bodies import only_falls
 from kido.simulation.predict import linear_force
 from kido.simulation.world_struct import WORLD
@@ -28,6 +29,7 @@ def turns_with_base(d, k):
 
 replaced_by(only_falls, goes_general_way)
 replaced_by(linear_force, turns_with_base)
+constant_is("WRENCH_COLUMNS", WRENCHES)  # lanes of one number
 
 
 @kernel
