@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +16,13 @@ from kido.simulation.collision_filter import CollisionFilter
 from kido.simulation.collision_group import WorldGroup
 from kido.simulation.contact_events import ContactEvent, ContactListener
 from kido.simulation.contacts import ContactSet
+from kido.simulation.gradients.result import StepDerivatives
 from kido.simulation.report import StepReport
 from kido.simulation.world_state import set_report
 from kido.simulation.world_struct import REPORT
 from kido.simulation.world_structure import WorldStructure
 from kido.skeleton import BodyNode, Skeleton
 from kido.turns import in_turn
-
-if TYPE_CHECKING:
-    from kido.simulation.gradients.derivatives import StepDerivatives
 
 
 class WorldResults(WorldStructure):

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from kido.arrays import fixed
-from kido.attributes import dataclass
 from kido.errors import ModelError, StateError
 from kido.jit.duals import DIRECTIONS
-from kido.reprs import brief
 from kido.simulation.gradients.impulses import Impulses, contact_modes
 from kido.simulation.gradients.mirror import Mirror, NoRoom
 from kido.simulation.gradients.parameters import Change, directions
 from kido.simulation.gradients.refusals import check_supported
+from kido.simulation.gradients.result import StepDerivatives
 from kido.simulation.motion import run
 from kido.skeleton.state.actuation import takes_force
 
@@ -27,44 +25,6 @@ if TYPE_CHECKING:
     from kido.simulation.world import World
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class StepDerivatives:
-    """Derivatives of the state after a step or several, (q, u)+.
-
-    Positions are differentiated along velocities: with dq = u dt a small motion of every joint, so that rows and
-    columns of positions have the units and axes of velocities times seconds. n: coordinates of the world.
-
-    Attributes:
-        by_state: d(q, u)+ / d(q, u), (2n, 2n).
-        by_commands: d(q, u)+ / d commands, (2n, n): of forces, or what else an actuator takes.
-        by_parameters: d(q, u)+ / d parameter, (2n, k), by the parameter's name.
-        modes: of each contact of the last step: "open", "sticking" or "sliding".
-        margins: of each of them, by what speed it is apart from another mode [m/s]: 0 where there is no derivative.
-        margin: the least of these, and of those of limits, joint friction and actuators that are rows; inf: of none.
-    """
-
-    by_state: Array
-    by_commands: Array
-    by_parameters: dict[str, Array] = field(default_factory=dict)
-    modes: tuple[str, ...] = ()
-    margins: Array = field(default_factory=lambda: np.zeros(0))
-    margin: float = np.inf
-
-    __repr__ = brief
-
-    def pull_back(self, gradient: ArrayLike) -> tuple[Array, Array, dict[str, Array]]:
-        """Gradient of a number by state, commands and parameters, from that by the state after the step (2n,).
-
-        Raises:
-            StateError: an array of another shape, or not finite.
-        """
-        g = np.asarray(gradient, dtype=float)
-        if g.shape != (len(self.by_state),) or not np.isfinite(g).all():
-            raise StateError(f"pull_back: expected {len(self.by_state)} finite numbers, got {gradient!r:.80}")
-        of_parameters = {name: g @ made for name, made in self.by_parameters.items()}
-        return g @ self.by_state, g @ self.by_commands, of_parameters
 
 
 class StepDifferentiator:
