@@ -59,7 +59,7 @@ class WorldResults(WorldStructure):
         and slide, impacts at their times, limits, joint friction, position correction. The world stays as it is.
         A step is only piecewise smooth: `margins` say how far each contact is from another mode. What steps before
         left to the first one, contacts with their normals and impulses, is not varied; what the first ones leave to
-        those after them is.
+        those after them is. Step callbacks are not called.
 
         Args:
             parameters: what else to differentiate by: "gravity", "mass" of bodies (a mass at their centre of mass),
@@ -69,8 +69,8 @@ class WorldResults(WorldStructure):
             steps: how many, under the same commands.
 
         Raises:
-            ModelError: a world with soft bodies, closed loops, meshes, sleep, controllers or another integrator than
-                `MoreauMidpoint`, which is named; or parameters of other things.
+            ModelError: a world with soft bodies, closed loops, meshes, sleep, controllers, pushes or another integrator
+                than `MoreauMidpoint`, which is named; or parameters of other things.
             NameLookupError: a parameter that there is not.
             StateError: a state from which a step fails.
 

@@ -68,6 +68,7 @@ class Mirror:
         given: dict[int, Any] = {struct.address: self._sweep for pair in r.sweeps for struct in pair}
         self._structs = DualStructs(given, FILLED)
         self.world = self._structs.of(engine.world)
+        self.world.team = None  # one thread does it
         self.problem, self.origins = self.world.problem, self.world.row_origins
         table = engine.detector.container.pair_function
         pairs = [(int(a), int(b)) for a, b in np.argwhere(table)]

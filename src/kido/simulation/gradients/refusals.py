@@ -40,6 +40,8 @@ def _refused(world: World, engine: Any) -> str:
         return "a contact surface handler of the user's own"
     if world.controllers:
         return "controllers"
+    if world.pushes.all:
+        return "a push that goes on"
     if engine.surfaces.container.any_spin:
         return "rolling and torsional friction"
     c = engine.detector.container
