@@ -384,7 +384,11 @@ def test_robots_in_contact_at_random_states(example_robots, name, seed):
     for k, sole in enumerate(soles):
         shape = (kido.Sphere(0.03), kido.Box((0.1, 0.06, 0.02)), kido.Capsule(0.02, 0.1))[(k + seed) % 3]
         sole.add_shape(shape, friction=0.7)
-    q = 0.2 * rng.normal(size=n)
+    low, high = (
+        np.array([getattr(dof, name) for dof in robot.dofs])
+        for name in ("position_lower_limit", "position_upper_limit")
+    )
+    q = np.clip(0.2 * rng.normal(size=n), low + 0.05, high - 0.05)
     q[3:6] = 0.0
     robot.positions = q
     q[5] = 0.02 - min(sole.world_transform[2, 3] for sole in soles)
