@@ -138,6 +138,7 @@ from kido.io.files import load_motion as load_motion
 from kido.io.files import load_skeleton as load_skeleton
 from kido.io.files import load_world as load_world
 from kido.io.files import save as save
+from kido import actuation as actuation
 from kido import analysis as analysis
 from kido import batch as batch
 from kido import collision as collision
@@ -147,6 +148,7 @@ from kido import devices as devices
 from kido import dynamics as dynamics
 from kido import environment as environment
 from kido import flexible as flexible
+from kido import gym as gym
 from kido import identification as identification
 from kido import ik as ik
 from kido import integrators as integrators

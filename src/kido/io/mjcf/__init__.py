@@ -13,8 +13,10 @@ of a file is what is read. What the format means here:
 - Geoms of groups 0 to 2 are seen, those with `contype` or `conaffinity` or in pairs collide. Contacts are rigid with
   exact friction; the pair's friction is the greater. With `contacts="springs"` they are as soft as `solref` says.
 
-Actuators, equalities, tendons, sensors and keyframes are not read. What is left out is counted by kind in `warnings` of
-the first skeleton.
+- Actuators and tendons are those of `kido.actuation`: `kido.actuation.Actuators.of(world)` has them by name.
+
+Equalities, limits and friction of tendons, sensors and keyframes are not read. What is left out is counted by kind in
+`warnings` of the first skeleton.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from typing import Any
 from kido.attributes import named_arguments
 from kido.errors import FileFormatError
 from kido.io.fields import check_choice, listed
+from kido.io.mjcf.actuators import ActuatorReader
 from kido.io.mjcf.compiler import TEXT_NAME, compile_model, flex_names
 from kido.io.mjcf.contacts import MjcfSurfaces, filter_contacts
 from kido.io.mjcf.remarks import LeftOut
@@ -40,9 +43,7 @@ CONTACTS = ("rigid", "springs")
 FLEXES = ("error", "skip")
 NO_GRAVITY = 1 << 7  # of mjtDisableBit
 NOT_READ = {  # kinds of elements that become nothing: their number in a model, and its accessor
-    "actuators": ("nu", "actuator"),
     "equalities": ("neq", "equality"),
-    "tendons": ("ntendon", "tendon"),
     "sensors": ("nsensor", "sensor"),
     "keyframes": ("nkey", "key"),
 }
@@ -103,6 +104,7 @@ def read(
         skeleton.uri = world.uri
         world.add_skeleton(skeleton)
     filter_contacts(world, trees, shapes, left_out)
+    ActuatorReader(trees, left_out).add_to(world)
     for kind, (number, accessor) in NOT_READ.items():
         for k in range(int(getattr(model, number))):
             left_out.add(f"{kind} are left out", getattr(model, accessor)(k).name)
