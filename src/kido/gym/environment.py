@@ -75,7 +75,7 @@ class Environment:
         terminated: (worlds,) whether the episode has ended there; it never has by default.
         info: numbers by name for the infos, (worlds, ...) each.
         gears: forces of actuators for actions of 1 by names of coordinates, in the order of the actions; the action
-            space is then [-1, 1]. Commands are those of actions clipped to their space.
+            space is [-1, 1] unless another is given. Commands are those of actions clipped to their space.
         commands: instead, commands (worlds, dofs) of actions (worlds, ...); it needs the `action_space`.
         action_space: a `gymnasium.spaces.Box` or `Discrete`.
         observation_space: unbounded numbers of 64 bits by default, of the shape that `observation` returns.

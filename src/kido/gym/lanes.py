@@ -102,7 +102,9 @@ class Lanes(FixedAttributes):
         else:
             self._driven = np.array([self._dof(name, "gears") for name in e.gears])
             self._gears = np.array(list(e.gears.values()), dtype=float)
-            space = spaces.Box(-1.0, 1.0, (len(e.gears),), np.float32)
+            space = e.action_space or spaces.Box(-1.0, 1.0, (len(e.gears),), np.float32)
+            if space.shape != (len(e.gears),):
+                raise ModelError(f"{self._what}: action_space: expected one of shape ({len(e.gears)},), got {space!r}")
         if not isinstance(space, spaces.Box | spaces.Discrete):
             raise ModelError(f"{self._what}: action_space: expected a Box or Discrete, got {space!r}")
         return space

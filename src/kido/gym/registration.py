@@ -11,6 +11,7 @@ import gymnasium
 from kido.errors import NameLookupError
 from kido.gym.classic import cart_pole, pendulum
 from kido.gym.environment import Environment
+from kido.gym.locomotion import ant, half_cheetah, hopper, humanoid, reacher, walker2d
 from kido.gym.single import KidoEnv
 from kido.gym.vector import KidoVectorEnv
 
@@ -73,5 +74,5 @@ def make_vector(name: str, num_envs: int = 1, **options: Any) -> KidoVectorEnv:
     return environment(name, **options).vector(num_envs, **faces)
 
 
-for _name, _maker in (("CartPole", cart_pole), ("Pendulum", pendulum)):
-    register(_name, _maker)
+for _maker in (cart_pole, pendulum, reacher, hopper, walker2d, half_cheetah, ant, humanoid):
+    register(_maker().name, _maker)

@@ -51,6 +51,13 @@ class States(FixedAttributes):
         return self._batch.forward_kinematics(np.ascontiguousarray(self.positions[:, :dofs]))
 
     @cached_property
+    def body_velocities(self) -> Array:
+        """(worlds, bodies, 6) velocities of the bodies of `skeleton`, as `Batch.body_velocities`."""
+        dofs = self.skeleton.num_dofs
+        q, u = (np.ascontiguousarray(x[:, :dofs]) for x in (self.positions, self.velocities))
+        return self._batch.body_velocities(q, u)
+
+    @cached_property
     def com(self) -> Array:
         """(worlds, 3) centre of mass of `skeleton` [m], by the masses of the model."""
         bodies = [(k, b) for k, b in enumerate(self.skeleton.bodies) if b.mass > 0.0]

@@ -74,6 +74,7 @@ class KidoVectorEnv(VectorEnv):
         }
         self._generators: list[np.random.Generator] = []
         self._ended = np.zeros(num_envs, bool)
+        self._last = np.zeros(self.observation_space.shape or (), self.observation_space.dtype)
 
     def reset(
         self,
@@ -81,7 +82,7 @@ class KidoVectorEnv(VectorEnv):
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[NDArray, dict[str, Any]]:
-        """Begin episodes.
+        """Begin episodes; observations of the others are their last ones.
 
         Args:
             seed: of the first environment, that of the next is one more, and so on; or one for each.
@@ -114,7 +115,8 @@ class KidoVectorEnv(VectorEnv):
         self._begin(mask)
         self._ended[mask] = False
         start = self.lanes.present()
-        return self.lanes.observed(start), _marked(self.lanes.described(start), mask)
+        self._last[mask] = self.lanes.observed(start)[mask]
+        return self._last.copy(), _marked(self.lanes.described(start), mask)
 
     def _begin(self, mask: NDArray[np.bool_]) -> None:
         which = np.flatnonzero(mask)
@@ -154,6 +156,7 @@ class KidoVectorEnv(VectorEnv):
             observations[begins] = lanes.observed(start)[begins]
             for name, values in lanes.described(start).items():
                 described[name][begins] = values[begins]
+        self._last[:] = observations
         return observations, rewards, ended, late, shown | _marked(described, np.ones(self.num_envs, bool))
 
     def render(self) -> tuple[NDArray[np.uint8], ...] | None:
