@@ -51,6 +51,7 @@ from kido.solvers.laws import (
     V,
     adapt,
     bounded_law,
+    careful_penalty,
     contact_law,
     follow_bounded,
     follow_contact,
@@ -291,11 +292,11 @@ def is_solved(c, island, merit):
 
 
 @callback
-def tree_newton_island(address, island, cap, unused):
+def tree_newton_island(address, island, cap, careful):
     """Newton's method on one island until it is solved (`measure_island`) or `cap` iterations are done.
 
     Reads impulses; leaves those of the last iteration, made admissible, with their u and what `measure_island` sets.
-    Stops early where PATIENCE iterations in turn gained little.
+    Stops early where PATIENCE iterations in turn gained little. If `careful` is not 0, by `careful_penalty`.
 
     Returns:
         The number of iterations; -1 where the island is none of one robot alone, which is not measured then.
@@ -341,6 +342,8 @@ def tree_newton_island(address, island, cap, unused):
                         more -= 1
                     firm = merit <= 1.0 or (done == 0 and merit <= WARM)
                     held = FIRM_PENALTY if firm else tree_penalty(merit, vain, penalty)
+                    if careful != 0 and merit > 1.0:
+                        held = careful_penalty(merit)
                     if columns > 0:
                         release_touched(y, x, slot)
                         hold_blocks(c, src, y, island, held)
