@@ -91,7 +91,7 @@ def _robots(engine: Any) -> np.ndarray:
     """Which trees go by lanes: those whose contacts may be Newton's along the tree."""
     t, r = engine.tree, engine.responses.container
     trees = len(t.tree_mobile)
-    return (r.deferrable[:trees] != 0) & (t.tree_mobile != 0) & (r.apart[:trees] == 0)
+    return (r.deferrable[:trees] > 0) & (t.tree_mobile != 0) & (r.apart[:trees] == 0)
 
 
 def _wide(kind: type[Struct], *structs: Struct) -> Any:

@@ -95,6 +95,7 @@ class Engine:
         ]
         self.is_adopted = False
         self.acting: Any = None  # the feature by which commands act otherwise than they are given, while it does
+        self.differentiator: Any = None  # of steps, once derivatives were asked for (kido.simulation.gradients)
         self.asks_controllers = False  # whether Python has something to do for controllers
         self.controlled: set[Skeleton] = set()  # skeletons with controllers
         dofs = int(self.tree.first_dof[-1])
@@ -312,6 +313,7 @@ class Engine:
         if self.constraints:
             self._prepare()
         place_inertias(self, self.problem)
+        list_joints(self, self.row_origins)
         self.link()
 
     def set_solver(self) -> None:
