@@ -163,6 +163,21 @@ def test_rows_of_cones_and_penalties() -> None:
     assert np.abs(own - slope).max() < 1e-6 * np.abs(slope).max()
 
 
+def test_derivatives_know_of_changes_of_the_model() -> None:
+    """What is kept from one question to the next is not kept when a mass changes: as dynamics made afterwards say."""
+    s, feet = robot("quadruped", Path())
+    phases = [SkeletonDynamics.contact(s.body(feet[0]), 0, 3)]
+    dynamics = SkeletonDynamics(s, 0.02, actuated=range(6, 18), contacts=phases)
+    rng = np.random.default_rng(7)
+    X, U = rng.normal(size=(4, 36)) * 0.3, rng.normal(size=(4, 12))
+    before = dynamics.derivatives(X, U)[0]
+    s.body(feet[1]).inertia = kido.Inertia.from_diagonal(0.5, (1e-3, 1e-3, 1e-3))
+    fresh = SkeletonDynamics(s, 0.02, actuated=range(6, 18), contacts=phases)
+    assert np.array_equal(dynamics.derivatives(X, U)[0], fresh.derivatives(X, U)[0])
+    assert np.array_equal(dynamics.contact_wrenches(X, U), fresh.contact_wrenches(X.copy(), U))
+    assert np.abs(dynamics.derivatives(X, U)[0] - before).max() > 1e-3
+
+
 def test_rows_of_centers_of_pressure() -> None:
     """Where the ground pushes, a foot's rows are below zero exactly while the pressure's center is on the foot."""
     s, feet = robot("humanoid", Path())
