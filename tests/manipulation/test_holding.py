@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -249,6 +250,7 @@ def test_loops_follow_estimates_without_a_jump() -> None:
     np.testing.assert_allclose(body.world_transform, seen, atol=1e-12)
     np.testing.assert_allclose(two.hand.world_transform @ two.pose, seen, atol=1e-12)
     np.testing.assert_allclose(one.hand.world_transform @ one.pose, seen, atol=1e-12)
+    assert two.covariance is not None
     np.testing.assert_allclose(two.covariance, 1e-4 * np.eye(6))
     assert world.close_constraints() < 1e-10
     np.testing.assert_allclose(body.world_transform, seen, atol=1e-10)
@@ -260,7 +262,8 @@ def test_a_door_s_angle_is_that_of_an_estimate() -> None:
     leaf = world.add_skeleton(door(0.8, 2.0, 10.0))
     leaf.positions, leaf.velocities = [0.4], [0.3]
     body, hand = leaf.bodies[0], world.skeleton("arm0").body("tip")
-    grasp = grasps.attach(leaf.node("handle"), hand)
+    handle: Any = leaf.node("handle")
+    grasp = grasps.attach(handle, hand)
     before = np.array(hand.world_transform)
     seen = kido.math.exp_pose([0, 0, 0.1, 0, 0, 0])  # about the hinge, which is the world's z axis here
     seen = seen @ body.world_transform

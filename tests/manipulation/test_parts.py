@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,7 +51,8 @@ def test_positions_avoid_what_is_in_the_way() -> None:
     """A planar arm of three links beside a post: of two ways to bend, the one that is free; both are named mistakes."""
     world = kido.World()
     arm, cube = world.add_skeleton(planar_arm(0.5, 0.4, 0.2)), world.add_skeleton(block("post"))
-    part, scene = find_parts(arm)["arm"], CollisionScene(world)
+    part: Any = find_parts(arm)["arm"]
+    scene = CollisionScene(world)
     part.positions = [0.8, -1.5, -0.2]
     target = part.forward_kinematics()
     cube.positions = [0, 0, 0, 0.5 * np.cos(0.8), 0.5 * np.sin(0.8), 0.0]  # at the elbow

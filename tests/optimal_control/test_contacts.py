@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -208,11 +209,12 @@ def test_rows_of_centers_of_pressure() -> None:
     points = SkeletonDynamics(
         s, 0.02, actuated=range(6, 18), contacts=[SkeletonDynamics.contact(s.body(feet[0]), 0, 2)]
     )
-    for arguments, message in (
+    mistakes: list[tuple[Any, str]] = [
         ((points, (0.1, 0.1)), "contacts that hold bodies"),
         ((dynamics, (0.1, -0.1)), "half_lengths"),
         ((dynamics, (0.1, 0.1), n, n), "length of the along"),
-    ):
+    ]
+    for arguments, message in mistakes:
         with pytest.raises(kido.ModelError, match=message):
             CenterOfPressure(*arguments)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -87,7 +89,7 @@ def test_bounds_have_multipliers_in_sparse_problems_too(seed):
 
     def made(gradient):
         objective = Rows(np.eye(n), x - gradient)  # whose gradient at x is this one
-        options = {"equality": [Rows(A, A @ x)], "inequality": [Rows(B, B @ x + room)]}
+        options: dict[str, Any] = {"equality": [Rows(A, A @ x)], "inequality": [Rows(B, B @ x + room)]}
         return Problem(n, objective=objective, lower=0.0, upper=1.0, **options)
 
     certificate = certify(made(gradient), x)
