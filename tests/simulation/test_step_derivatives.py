@@ -199,6 +199,29 @@ def test_refusals():
         made.step_derivatives().pull_back(np.zeros(3))
 
 
+@pytest.mark.parametrize("steps", [0, -1, 1.5, True])
+def test_a_number_of_steps_is_a_whole_one_above_zero(steps):
+    with pytest.raises(kido.ModelError, match="steps: expected a number of steps above 0"):
+        world().step_derivatives(steps=steps)
+
+
+def test_meshes_are_refused_by_name():
+    corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
+    faces = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    body = kido.Skeleton("body")
+    link = body.add_body("body", joint=kido.FreeJoint("joint"), inertia=kido.Inertia.from_diagonal(1.0, (0.1, 0.1, 0.1)))
+    link.add_shape(kido.Mesh(corners, faces, convex=False))
+    with pytest.raises(kido.ModelError, match="not with contacts of a shape of kind compound"):
+        world(body).step_derivatives()
+
+
+def test_a_world_without_coordinates_has_empty_ones():
+    found = world().step_derivatives()
+    assert found.by_state.shape == (0, 0)
+    assert found.modes == ()
+    assert found.margin == np.inf
+
+
 def test_pull_back_is_the_transpose():
     made = resting(kido.Sphere(0.1), 0.1, velocity=(1.0, 0.3, 0.0))
     found = made.step_derivatives(["gravity"])
