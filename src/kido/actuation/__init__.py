@@ -24,6 +24,7 @@ from kido.actuation.description import (
     position_servo,
     velocity_servo,
 )
+from kido.actuation.limits import TendonLimits
 
 __all__ = [
     "Actuator",
@@ -36,6 +37,7 @@ __all__ = [
     "Place",
     "Pulley",
     "Tendon",
+    "TendonLimits",
     "Wrench",
     "motor",
     "position_servo",

@@ -130,6 +130,11 @@ class Actuators(FixedAttributes):
         return list(self._tendon_index)
 
     @property
+    def skeletons(self) -> tuple[Skeleton, ...]:
+        """Those whose coordinates transmissions depend on."""
+        return tuple(self._layout.skeletons)
+
+    @property
     def tendons(self) -> tuple[Tendon, ...]:
         """Descriptions."""
         return self._tendons
