@@ -134,10 +134,14 @@ _BOX = kido.Box((0.8, 0.8, 0.2))
 _CORNERS = np.array([[x, 1.2 * y, 0.8 * z] for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.1)])
 _SIDES = np.array([[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1]])
 _SIDES = np.concatenate([_SIDES, [[2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]]])
+_HEIGHTS = kido.Heightmap(0.1 * np.sin(np.arange(25.0).reshape(5, 5)), 0.25)
 PAIRS = {
     "cylinder on plane": (kido.Cylinder(0.1, 0.2), None),
     "hull on plane": (kido.Mesh(_CORNERS, _SIDES), None),
     "ellipsoid on plane": (kido.Ellipsoid((0.1, 0.15, 0.2)), None),
+    "triangles on plane": (kido.Mesh(_CORNERS, _SIDES, collide_as="triangles"), None),
+    "ball on triangles": (kido.Sphere(0.1), kido.Mesh(_CORNERS * [4.0, 4.0, 1.5], _SIDES, collide_as="triangles")),
+    "ball on height map": (kido.Sphere(0.1), _HEIGHTS),
     "ball on box": (kido.Sphere(0.1), _BOX),
     "box on box": (kido.Box((0.2, 0.2, 0.2)), _BOX),
     "capsule on capsule": (kido.Capsule(0.1, 0.3), kido.Capsule(0.2, 1.0)),
@@ -249,16 +253,16 @@ def test_a_number_of_steps_is_a_whole_one_above_zero(steps):
         world().step_derivatives(steps=steps)
 
 
-def test_meshes_are_refused_by_name():
-    corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
-    faces = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
-    body = kido.Skeleton("body")
-    link = body.add_body(
-        "body", joint=kido.FreeJoint("joint"), inertia=kido.Inertia.from_diagonal(1.0, (0.1, 0.1, 0.1))
-    )
-    link.add_shape(kido.Mesh(corners, faces, collide_as="triangles"))
-    with pytest.raises(kido.ModelError, match="not with contacts of a shape of kind compound"):
-        world(body).step_derivatives()
+def test_constraints_and_swept_bodies_are_refused_by_name():
+    ball = free(kido.Sphere(0.1), 1.0, (0, 0, 1.0))
+    made = world(ball)
+    made.continuous_detection = True
+    with pytest.raises(kido.ModelError, match="not with bodies swept along their motion"):
+        made.step_derivatives()
+    made.continuous_detection = False
+    made.add_constraint(kido.BallJointConstraint(None, ball.bodies[0]))
+    with pytest.raises(kido.ModelError, match="not with closed loops and constraints"):
+        made.step_derivatives()
 
 
 def test_a_world_without_coordinates_has_empty_ones():
