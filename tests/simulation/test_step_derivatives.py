@@ -23,6 +23,9 @@ TOLERANCE = (
 )
 
 
+FAR = 3e-3  # [m/s] from a change of mode: differences of 1e-6 change velocities by less
+
+
 def chain(joints, free_base: bool = False, seed: int = 0) -> kido.Skeleton:
     """A chain of bodies with random inertias and axes at a random state."""
     rng = np.random.default_rng(seed)
@@ -127,6 +130,51 @@ def test_a_ball_rolls_over_a_ball():
     check(made)
 
 
+_BOX = kido.Box((0.8, 0.8, 0.2))
+_CORNERS = np.array([[x, 1.2 * y, 0.8 * z] for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.1)])
+_SIDES = np.array([[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1]])
+_SIDES = np.concatenate([_SIDES, [[2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]]])
+_HEIGHTS = kido.Heightmap(0.1 * np.sin(np.arange(25.0).reshape(5, 5)), 0.25)
+PAIRS = {
+    "cylinder on plane": (kido.Cylinder(0.1, 0.2), None),
+    "hull on plane": (kido.Mesh(_CORNERS, _SIDES), None),
+    "ellipsoid on plane": (kido.Ellipsoid((0.1, 0.15, 0.2)), None),
+    "triangles on plane": (kido.Mesh(_CORNERS, _SIDES, collide_as="triangles"), None),
+    "ball on triangles": (kido.Sphere(0.1), kido.Mesh(_CORNERS * [4.0, 4.0, 1.5], _SIDES, collide_as="triangles")),
+    "ball on height map": (kido.Sphere(0.1), _HEIGHTS),
+    "ball on box": (kido.Sphere(0.1), _BOX),
+    "box on box": (kido.Box((0.2, 0.2, 0.2)), _BOX),
+    "capsule on capsule": (kido.Capsule(0.1, 0.3), kido.Capsule(0.2, 1.0)),
+    "cylinder on box": (kido.Cylinder(0.1, 0.2), _BOX),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_pairs_of_shapes_that_fell_on_each_other(name):
+    """Points, normals and gaps follow each shape; the skin is wide, so that differences stay within it."""
+    top, bottom = PAIRS[name]
+    body = free(top, 1.0, (0.01, 0.02, 0.6), rotation=(0.3, 0.2, 0.1), friction=0.4)
+    if bottom is None:
+        made = world(body, skin=1e-3, **EXACT)
+    else:
+        under = fixed(bottom, rotation=(0.05, 0.03, 0.2), friction=0.4)
+        made = world(body, under, ground=False, skin=1e-3, **EXACT)
+    for _ in range(1000):
+        made.step()
+        if len(made.contacts) and made.contacts.gaps.min() < 2e-6:
+            break
+    found = made.step_derivatives()
+    for _ in range(60):
+        if found.modes and found.margin > FAR and "open" not in found.modes:
+            break
+        made.step()
+        found = made.step_derivatives()
+    by_state, by_forces = differences(made, 1e-6)
+    assert found.modes
+    assert largest(found.by_state, by_state) < TOLERANCE
+    assert largest(found.by_commands, by_forces) < TOLERANCE
+
+
 def test_an_impact_within_a_step():
     ball = free(kido.Sphere(0.1), 1.0, (0.0, 0.0, 0.1003), velocity=(0.3, 0.1, -1.0), restitution=0.7, friction=0.0)
     check(world(ball, **EXACT))
@@ -197,6 +245,31 @@ def test_refusals():
     made.integrator = kido.integrators.MoreauMidpoint()
     with pytest.raises(kido.StateError, match="expected 12 finite numbers"):
         made.step_derivatives().pull_back(np.zeros(3))
+
+
+@pytest.mark.parametrize("steps", [0, -1, 1.5, True])
+def test_a_number_of_steps_is_a_whole_one_above_zero(steps):
+    with pytest.raises(kido.ModelError, match="steps: expected a number of steps above 0"):
+        world().step_derivatives(steps=steps)
+
+
+def test_constraints_and_swept_bodies_are_refused_by_name():
+    ball = free(kido.Sphere(0.1), 1.0, (0, 0, 1.0))
+    made = world(ball)
+    made.continuous_detection = True
+    with pytest.raises(kido.ModelError, match="not with bodies swept along their motion"):
+        made.step_derivatives()
+    made.continuous_detection = False
+    made.add_constraint(kido.BallJointConstraint(None, ball.bodies[0]))
+    with pytest.raises(kido.ModelError, match="not with closed loops and constraints"):
+        made.step_derivatives()
+
+
+def test_a_world_without_coordinates_has_empty_ones():
+    found = world().step_derivatives()
+    assert found.by_state.shape == (0, 0)
+    assert found.modes == ()
+    assert found.margin == np.inf
 
 
 def test_pull_back_is_the_transpose():
@@ -362,7 +435,6 @@ def test_scene_11_a_ball_rolls_off_the_top_of_another():
     assert np.isclose(turned[0], 1.5732104, atol=2e-4)
 
 
-FAR = 3e-3  # [m/s] from a change of mode: differences of 1e-6 change velocities by less
 ROBOTS = {
     "solo12": ("solo_description/robots/solo12.urdf", "FOOT"),
     "anymal": ("anymal_b_simple_description/robots/anymal.urdf", "FOOT"),

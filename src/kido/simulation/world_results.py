@@ -69,8 +69,9 @@ class WorldResults(WorldStructure):
             steps: how many, under the same commands.
 
         Raises:
-            ModelError: a world with soft bodies, closed loops, meshes, sleep, controllers, pushes or another integrator
-                than `MoreauMidpoint`, which is named; or parameters of other things.
+            ModelError: a world with soft bodies, closed loops, constraints, rolling friction, sleep, controllers,
+                pushes, bodies that are swept or another integrator than `MoreauMidpoint`, which is named; or parameters
+                of other things.
             NameLookupError: a parameter that there is not.
             StateError: a state from which a step fails.
 

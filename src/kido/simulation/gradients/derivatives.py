@@ -34,6 +34,9 @@ class StepDifferentiator:
         self.mirror = Mirror(engine)
         first = np.asarray(engine.tree.first_dof)
         self.joints = [slice(int(a), int(b)) for a, b in pairwise(first) if b > a]
+        self.charts: list[Array] = []  # of each joint, the rates of its positions by its velocities
+        self.impulses: list[Impulses] = []  # of each step
+        self.after = np.zeros(0)  # positions after the steps
 
     def derivatives(self, parameters: dict[str, list[list[Change]]], known: list[Array]) -> StepDerivatives:
         """All derivatives of the next steps, whose impulses are known."""
@@ -46,7 +49,7 @@ class StepDifferentiator:
         columns += [[Change("data", "tau" if of_force[k] else "command", k, 1.0)] for k in range(n)]
         for found in parameters.values():
             columns += found
-        self.impulses: list[Impulses] = []
+        self.impulses = []
         made = np.zeros((2 * n, len(columns)))
         for begin in range(0, len(columns), DIRECTIONS):
             part = columns[begin : begin + DIRECTIONS]
@@ -58,7 +61,7 @@ class StepDifferentiator:
                 made[joint] = np.linalg.solve(chart, made[joint])
         if not np.isfinite(made).all():
             raise StateError("step_derivatives: they are not finite: the state is at a change of the motion's form")
-        modes, margins, margin = contact_modes(self.impulses[-1])
+        modes, margins, margin = contact_modes(self.impulses)
         by_parameters, at = {}, 3 * n
         for name, found in parameters.items():
             by_parameters[name] = fixed(made[:, at : at + len(found)].copy())

@@ -123,10 +123,10 @@ class Impulses:
         return made
 
 
-def contact_modes(impulses: Impulses) -> tuple[list[str], Array, float]:
-    """Names of the modes of contacts in a solution, their margins, and the least of those of all rows [m/s, rad/s]."""
-    if not impulses.phases:
+def contact_modes(steps: list[Impulses]) -> tuple[list[str], Array, float]:
+    """Names of the modes of contacts in the last step, their margins, and the least margin of all rows [m/s, rad/s]."""
+    if not steps or not steps[-1].phases:
         return [], np.zeros(0), np.inf
-    laws = impulses.phases[-1]
-    chosen = np.flatnonzero(impulses.blocks.kind == CONTACT)
+    laws = steps[-1].phases[-1]
+    chosen = np.flatnonzero(laws.blocks.kind == CONTACT)
     return [MODE_NAMES[m] for m in laws.mode[chosen]], laws.margin[chosen], float(laws.margin.min())

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from kido.solvers.problem import BOUNDED, block_segments
 
@@ -52,6 +53,9 @@ class Places:
                 pool.append(np.arange(at, at + count * n))
         nothing = [np.zeros(0, np.int64)]
         self.row, self.dof, self.pool = (np.concatenate(found or nothing) for found in (rows, dofs, pool))
+        entry, one = np.arange(len(self.row)), np.ones(len(self.row))
+        self._to_rows = csr_array((one, (self.row, entry)), (self.shape[0], len(entry)))
+        self._to_columns = csr_array((one, (self.dof, entry)), (self.shape[1], len(entry)))
 
     def matrix(self, values: Array) -> Array:
         """A matrix, of the values at `pool`."""
@@ -61,15 +65,11 @@ class Places:
 
     def along_rows(self, values: Array, u: Array) -> Array:
         """Products with u of matrices of values (entries, k): (rows, k)."""
-        made = np.zeros((self.shape[0], values.shape[1]))
-        np.add.at(made, self.row, values * u[self.dof, None])
-        return made
+        return self._to_rows @ (values * u[self.dof, None])
 
     def along_columns(self, values: Array, p: Array) -> Array:
         """Products with p of their transposes: (coordinates, k)."""
-        made = np.zeros((self.shape[1], values.shape[1]))
-        np.add.at(made, self.dof, values * p[self.row, None])
-        return made
+        return self._to_columns @ (values * p[self.row, None])
 
 
 class Laws:

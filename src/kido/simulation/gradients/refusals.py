@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from kido.collision.container import COMPOUND, FACE, HEIGHTMAP, SKIN_POINT, TYPE_NAMES
 from kido.collision.external import ExternalDetector
 from kido.errors import ModelError
 from kido.integrators import MoreauMidpoint
@@ -17,8 +14,6 @@ from kido.solvers import CustomSolver
 
 if TYPE_CHECKING:
     from kido.simulation.world import World
-
-_SHAPES = (COMPOUND, HEIGHTMAP, SKIN_POINT, FACE)
 
 
 def _refused(world: World, engine: Any) -> str:
@@ -44,11 +39,7 @@ def _refused(world: World, engine: Any) -> str:
         return "a push that goes on"
     if engine.surfaces.container.any_spin:
         return "rolling and torsional friction"
-    c = engine.detector.container
-    found = np.intersect1d(np.argwhere(c.pair_function), _SHAPES)
-    if len(found):
-        return f"contacts of a shape of kind {TYPE_NAMES[found[0]]}"
-    if c.shape_continuous.any():
+    if engine.detector.container.shape_continuous.any():
         return "bodies swept along their motion"
     return ""
 
