@@ -127,25 +127,27 @@ def test_bodies_that_cannot_be_flexible_are_left_as_they_are() -> None:
 
 
 def test_trees_that_cannot_be() -> None:
-    skeleton, other = kido.Skeleton("s"), kido.Skeleton("other")
+    skeleton = kido.Skeleton("s")
     body = FlexibleBody(skeleton.add_body("body", kido.RevoluteJoint()), modes())
     with pytest.raises(kido.ModelError, match="expected flexible bodies of skeleton 'other'"):
-        FlexibleTree(other, [body])
-    with pytest.raises(kido.ModelError, match="flexible body 'body' is given twice"):
-        FlexibleTree(skeleton, [body, body])
+        FlexibleTree(other)
+    with pytest.raises(kido.ModelError, match="body 'body' has a mass of 3 kg; a flexible body's inertia"):
+        FlexibleBody(body.body, modes())
+    with pytest.raises(kido.ModelError, match="expected a kido.Skeleton, got 'arm'"):
+        FlexibleTree("arm")  # type: ignore[arg-type]
     with pytest.raises(kido.NameLookupError, match="no node of flexible body 'body' 'top'; expected one of: tip"):
         body.node("top")
-    tree = FlexibleTree(skeleton, [body])
+    tree = FlexibleTree(skeleton)
     with pytest.raises(kido.ModelError, match="expected a body of skeleton 's' or its name"):
         tree.transform(3, np.zeros(3))  # type: ignore[arg-type]
     assert tree.names == ("body_joint", "body.mode1", "body.mode2")
-    assert tree.modes_of(body) == slice(1, 3)
+    assert body.dofs == slice(1, 3)
 
 
 def test_edits_that_take_a_flexible_body_apart_are_refused() -> None:
     skeleton = kido.Skeleton("s")
     body = FlexibleBody(skeleton.add_body("body", kido.RevoluteJoint()), modes())
-    tree = FlexibleTree(skeleton, [body])
+    tree = FlexibleTree(skeleton)
     body.body.inertia = kido.Inertia(3.0)
     with pytest.raises(
         kido.ModelError, match="flexible body 'body': its inertia is that of its modes, and was changed"
@@ -161,7 +163,7 @@ def test_edits_that_take_a_flexible_body_apart_are_refused() -> None:
 def test_edits_of_the_skeleton_are_followed() -> None:
     skeleton = kido.Skeleton("s")
     body = FlexibleBody(skeleton.add_body("body", kido.RevoluteJoint()), modes())
-    tree = FlexibleTree(skeleton, [body])
+    tree = FlexibleTree(skeleton)
     before = tree.mass_matrix(np.zeros(3))
     skeleton.add_body("load", kido.WeldJoint(), body.node("tip"), kido.Inertia(2.0))
     after = tree.mass_matrix(np.zeros(3))
