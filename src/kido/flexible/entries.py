@@ -10,7 +10,7 @@ import math
 
 from kido.flexible import sweeps
 from kido.flexible.schema import FLEX
-from kido.jit import direct_entry, entry, kernel, view
+from kido.jit import clear, direct_entry, entry, kernel, view
 from kido.kernels.entries import OK, REFUSED
 from kido.kernels.integration import advance, to_body_axes, to_parent_axes
 from kido.kernels.springs import add_spring_forces
@@ -122,6 +122,25 @@ def mass_matrix(tree, data, flex, q, M):
     return OK
 
 
+@direct_entry(f"{CALL},f8[:,::1])")
+def inverse_mass_matrix(tree, data, flex, q, M):
+    """M^-1 (coordinates, coordinates), a column after the other; returns as `forward_dynamics` does."""
+    t, d, f = view(TREE, tree), view(DATA, data), view(FLEX, flex)
+    if read(q, d.q) != OK:
+        return REFUSED
+    n = t.parent.shape[0]
+    sweeps.positions(t, d, f, 0, n)
+    status = int(sweeps.articulated_inertias(t, d, f, 0, n, 0.0))
+    clear(d.tau)
+    for k in range(M.shape[0]):
+        d.tau[k] = 1.0
+        sweeps.respond(t, d, f, 0, n, d.tau, d.udot)
+        d.tau[k] = 0.0
+        for j in range(M.shape[0]):
+            M[k, j] = d.udot[j]
+    return OK if status < 0 else 2 + status
+
+
 @direct_entry(f"{CALL},f8[::1],f8[::1],i8,f8[::1])")
 def inverse_dynamics(tree, data, flex, q, u, udot, passive, tau):
     """Forces that give the accelerations."""
@@ -170,14 +189,15 @@ def log_determinant(tree, data, flex, q, out):
 
 @direct_entry(f"{CALL},f8[::1],f8[::1])")
 def sums(tree, data, flex, q, u, out):
-    """Kinetic energy, potential energy, and momentum (6,) about the world's origin."""
+    """Kinetic energy, potential energy, momentum (6,) about the world's origin, mass times centre of mass, and mass."""
     t, d, f = view(TREE, tree), view(DATA, data), view(FLEX, flex)
     if read(q, d.q) + read(u, d.u) != OK:
         return REFUSED
     place(t, d, f)
     out[0] = sweeps.kinetic_energy(t, d, f)
     out[1] = sweeps.potential_energy(t, d)
-    sweeps.momentum(t, d, f, out[2:])
+    sweeps.momentum(t, d, f, out[2:8])
+    sweeps.first_moment(t, d, out[8:])
     return OK
 
 

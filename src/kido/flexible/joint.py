@@ -25,6 +25,7 @@ class ModalJoint(Joint):
     """
 
     kind = JointKind.WELD
+    has_modes = True
 
     def __init__(self, name: str | None = None, modes: Modes | None = None, **options: Any):
         if not isinstance(modes, Modes):

@@ -464,3 +464,14 @@ def momentum(t, d, f, out):
         out[3] += h3
         out[4] += h4
         out[5] += h5
+
+
+@kernel
+def first_moment(t, d, out):
+    """Mass times the centre of mass (3,), and the mass; needs `positions`."""
+    for k in range(4):
+        out[k] = 0.0
+    for i in range(t.parent.shape[0]):
+        for k in range(3):
+            out[k] += t.mass[i] * d.p[i, k] + d.mc[i, k]
+        out[3] += t.mass[i]

@@ -163,7 +163,7 @@ class FlexibleTree(FixedAttributes):
 
     def momentum(self, positions: ArrayLike, velocities: ArrayLike) -> Array:
         """[angular about the world's origin; linear] (6,) [N m s, N s]."""
-        return self._sums(positions, velocities)[2:]
+        return self._sums(positions, velocities)[2:8]
 
     def simulate(
         self,
@@ -234,7 +234,7 @@ class FlexibleTree(FixedAttributes):
         return tree.sharing(kind=kind, prescribed=flags), data_for(tree), fill([links])
 
     def _sums(self, positions: ArrayLike, velocities: ArrayLike) -> Array:
-        out = np.empty(8)
+        out = np.empty(12)
         self._call(entries.sums, self._vector(positions, "positions"), self._vector(velocities, "velocities"), out)
         return out
 
