@@ -116,7 +116,7 @@ def test_bodies_that_cannot_be_flexible_are_left_as_they_are() -> None:
         FlexibleBody(heavy, modes())
     carrier = skeleton.add_body("carrier", kido.WeldJoint(), heavy)
     skeleton.add_body("carrier_tip", kido.WeldJoint(), heavy)
-    with pytest.raises(kido.ModelError, match="has a body or joint 'carrier_tip' already"):
+    with pytest.raises(kido.ModelError, match="has a body, joint or coordinate 'carrier_tip' already"):
         FlexibleBody(carrier, modes())
     skeleton.add_body("load", kido.WeldJoint(), carrier)
     with pytest.raises(kido.ModelError, match="body 'carrier' carries 'load': make it flexible first"):
@@ -129,8 +129,6 @@ def test_bodies_that_cannot_be_flexible_are_left_as_they_are() -> None:
 def test_trees_that_cannot_be() -> None:
     skeleton = kido.Skeleton("s")
     body = FlexibleBody(skeleton.add_body("body", kido.RevoluteJoint()), modes())
-    with pytest.raises(kido.ModelError, match="expected flexible bodies of skeleton 'other'"):
-        FlexibleTree(other)
     with pytest.raises(kido.ModelError, match="body 'body' has a mass of 3 kg; a flexible body's inertia"):
         FlexibleBody(body.body, modes())
     with pytest.raises(kido.ModelError, match="expected a kido.Skeleton, got 'arm'"):

@@ -35,3 +35,5 @@ class FLEX(Struct):
     ff = floats("pairs", doc="modal inertia with all that nodes carry; then its factor, rows above each mode")
     zf = floats("dofs", doc="modal bias")
     start_u = floats("dofs", doc="work of steps: velocities before")
+    impulse = floats("dofs", unit="N s", doc="work: impulses on coordinates")
+    response = floats("dofs", doc="work: velocities that they bring")
