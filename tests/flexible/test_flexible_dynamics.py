@@ -159,9 +159,7 @@ def test_terms_of_second_order_are_those_of_the_points() -> None:
     bend = rng.normal(size=(8, 3, 2, 2))
     bend += bend.swapaxes(2, 3)
     skeleton = kido.Skeleton("free")
-    flexible = FlexibleBody(
-        skeleton.add_body("body", kido.FreeJoint()), Modes(masses, rho, shapes, stiffness, (), bend)
-    )
+    FlexibleBody(skeleton.add_body("body", kido.FreeJoint()), Modes(masses, rho, shapes, stiffness, (), bend))
     tree = FlexibleTree(skeleton)
     eta = rng.normal(size=2)
 

@@ -193,7 +193,9 @@ def test_bad_states_and_times_are_named() -> None:
             tree.simulate(q, u, value)  # type: ignore[arg-type]
     with pytest.raises(kido.ModelError, match="prescribed: expected coordinates of joints, no modes, below 17, got 8"):
         tree.simulate(q, u, 0.1, prescribed={8: lambda t: 0.0})
-    with pytest.raises(kido.ModelError, match="prescribed: expected coordinates of joints, no modes, below 17, got 'hub'"):
+    with pytest.raises(
+        kido.ModelError, match="prescribed: expected coordinates of joints, no modes, below 17, got 'hub'"
+    ):
         tree.simulate(q, u, 0.1, prescribed={"hub": lambda t: 0.0})  # type: ignore[dict-item]
     with pytest.raises(kido.StateError, match="the motion became NaN or infinite after"):
         tree.simulate(q, u, 0.1, forces=np.full(17, 1e300))

@@ -157,7 +157,7 @@ def test_quantities_that_are_not_known_are_refused_by_name(name: str) -> None:
     for state in (skeleton, skeleton.new_state()):
         with pytest.raises(kido.ModelError, match=f"has flexible bodies, for which {name}"):
             TABLE[name].current(state, **arguments(name))
-    given = {part: q for part in TABLE[name].needs}
+    given = dict.fromkeys(TABLE[name].needs, q)
     with pytest.raises(kido.ModelError, match=f"has flexible bodies, for which {name}"):
         TABLE[name].given(skeleton, **given, **arguments(name))
 
@@ -180,8 +180,8 @@ def test_what_else_does_not_know_flexible_bodies_says_so() -> None:
         lambda: skeleton.hybrid_dynamics(q, q, q, [0]),
         lambda: kido.batch.Batch(skeleton).mass_matrix(np.zeros((3, n))),
         lambda: kido.batch.Batch(skeleton).simulate(np.zeros((3, n)), np.zeros((3, n))),
-        lambda: kido.integrators.simulate(skeleton, 0.1),
-        lambda: kido.ik.InverseKinematics(skeleton.body("b1")).solve(),
+        lambda: kido.integrators.simulate(skeleton, kido.integrators.RK4(), 0.1),
+        lambda: kido.ik.solve(skeleton.body("b1"), np.eye(4)),
         lambda: kido.operators.SpatialOperators(skeleton),
         lambda: skeleton.body("b1").parent_joint.reaction_wrench(),
     ]  # fmt: skip

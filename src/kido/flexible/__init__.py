@@ -2,11 +2,12 @@
 
 from kido.flexible.beams import Material, Section, beam_modes
 from kido.flexible.body import FlexibleBody, flexible_bodies
+from kido.flexible.files import read_modes, write_modes
 from kido.flexible.joint import ModalJoint, NodeJoint
 from kido.flexible.modes import ModeNode, Modes
 from kido.flexible.tree import FlexibleMotion, FlexibleTree
 
 __all__ = [
     "FlexibleBody", "FlexibleMotion", "FlexibleTree", "Material", "ModalJoint", "ModeNode", "Modes", "NodeJoint",
-    "Section", "beam_modes", "flexible_bodies",
+    "Section", "beam_modes", "flexible_bodies", "read_modes", "write_modes",
 ]  # fmt: skip

@@ -26,6 +26,7 @@ class ModalJoint(Joint):
 
     kind = JointKind.WELD
     has_modes = True
+    own_properties = ("modes",)
 
     def __init__(self, name: str | None = None, modes: Modes | None = None, **options: Any):
         if not isinstance(modes, Modes):
@@ -54,6 +55,8 @@ class NodeJoint(WeldJoint):
     Args:
         node: the node's name.
     """
+
+    own_properties = ("node",)
 
     def __init__(self, name: str | None = None, node: str = "", **options: Any):
         self.node = node

@@ -91,5 +91,6 @@ class FlexibleBodies(Feature):
         for k in refused[self.trees[tree.tree_of_body[tree.body_of_dof[refused]]]]:
             raise ModelError(
                 f"dof {engine.dof_name(int(k))!r}: its actuator is of type {ActuatorType(int(tree.actuator[k])).name}, "
-                "which worlds do not have for skeletons with flexible bodies; expected FORCE, PASSIVE, SERVO or POSITION"
+                "which worlds do not have for skeletons with flexible bodies; expected FORCE, PASSIVE, SERVO or "
+                "POSITION"
             )

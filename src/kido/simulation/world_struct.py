@@ -77,7 +77,9 @@ class WORLD(Struct):
     actuator_force = floats("dofs", unit="N, N m", doc="what actuators gave in the last step")
 
     # The stages of every step (kido.simulation.step), called with the world.
-    predict = stage(doc="velocities that forces alone bring; by the integrator: predict, euler, soft_predict, flexible_step")
+    predict = stage(
+        doc="velocities that forces alone bring; by the integrator: predict, euler, soft_predict, flexible_step"
+    )
     detect = stage(doc="contacts; kido.simulation.step.detect_stage")
     assemble = stage(doc="the contact problem; kido.simulation.step.assemble_stage")
     solve = stage(doc="its impulses; step.solve_stage, step.leave_to_python or threads.solve_in_threads")
