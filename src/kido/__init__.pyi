@@ -33,6 +33,7 @@ from kido.simulation.contacts import ContactSet as ContactSet
 from kido.simulation.contact_surface import ContactSurface as ContactSurface
 from kido.simulation.contact_surface import ContactSurfaceHandler as ContactSurfaceHandler
 from kido.constraints.coupler import CouplerConstraint as CouplerConstraint
+from kido.constraints.coupler import CouplerForces as CouplerForces
 from kido.shapes.primitives import Cylinder as Cylinder
 from kido.constraints.joint_constraints import CylindricalJointConstraint as CylindricalJointConstraint
 from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom as DegreeOfFreedom
@@ -138,6 +139,7 @@ from kido.io.files import load_motion as load_motion
 from kido.io.files import load_skeleton as load_skeleton
 from kido.io.files import load_world as load_world
 from kido.io.files import save as save
+from kido import actuation as actuation
 from kido import analysis as analysis
 from kido import batch as batch
 from kido import collision as collision
@@ -147,6 +149,7 @@ from kido import devices as devices
 from kido import dynamics as dynamics
 from kido import environment as environment
 from kido import flexible as flexible
+from kido import gym as gym
 from kido import identification as identification
 from kido import ik as ik
 from kido import integrators as integrators
@@ -168,5 +171,5 @@ from kido import solvers as solvers
 from kido import systems as systems
 from kido import viewer as viewer
 
-__all__ = ['ActivePassiveSplit', 'ActuatorType', 'AngleConstraint', 'ArgumentError', 'Arrow', 'Aspect', 'Attachment', 'AxisForces', 'BallJoint', 'BallJointConstraint', 'BodyConstraint', 'BodyNode', 'Box', 'Branch', 'Capsule', 'Carrier', 'Chain', 'CompositeIK', 'CompoundJoint', 'ConcurrencyError', 'Cone', 'Configuration', 'ConstrainedDynamics', 'ConstrainedSystem', 'Constraint', 'ConstraintReport', 'ContactEvent', 'ContactEventKind', 'ContactSet', 'ContactSurface', 'ContactSurfaceHandler', 'CouplerConstraint', 'Cylinder', 'CylindricalJointConstraint', 'DegreeOfFreedom', 'DifferentialConstraint', 'DifferentialIK', 'DistanceConstraint', 'DynamicsReport', 'DynamicsSolver', 'Ellipsoid', 'EndEffector', 'ErpCfm', 'EulerJoint', 'Expansion', 'FileFormatError', 'FixedFrame', 'Frame', 'FrameNode', 'FreeJoint', 'GearConstraint', 'Group', 'Heightmap', 'HierarchicalIK', 'Hinge', 'IkSolver', 'Inertia', 'InverseKinematics', 'Joint', 'KidoError', 'KidoWarning', 'LineSegment', 'Linkage', 'LinkageCriteria', 'LoopJoint', 'Marker', 'MarkerMotion', 'Mesh', 'MeshNotFoundError', 'Mimic', 'MissingExtraError', 'ModelError', 'Motion', 'MultiSphereHull', 'NameLookupError', 'Node', 'OperatorError', 'PlanarJoint', 'PlanarJointConstraint', 'Plane', 'PointCloud', 'PointOnPlaneConstraint', 'PrismaticJoint', 'PrismaticJointConstraint', 'Pyramid', 'ReadOnlyError', 'Recorder', 'Recording', 'RevoluteJoint', 'RevoluteJointConstraint', 'SavedProperties', 'SavedState', 'ScrewJoint', 'ScrewJointConstraint', 'Shape', 'ShapeError', 'ShapeNode', 'SimpleFrame', 'Skeleton', 'Skin', 'SkinState', 'Sleeping', 'SoftBodyNode', 'SoftMesh', 'SpatialOperators', 'Sphere', 'SpringDamper', 'State', 'StateError', 'StepReport', 'Subgraph', 'Support', 'Surface', 'Target', 'TaskSpaceRegion', 'Terminal', 'TimeConstant', 'TranslationalJoint', 'TravelConstraint', 'UniversalJoint', 'UniversalJointConstraint', 'UnknownAttributeError', 'UserConstraint', 'UserJoint', 'VoxelGrid', 'WORLD_FRAME', 'WeldJoint', 'WeldJointConstraint', 'WholeBodyIK', 'World', 'WorldFrame', 'WorldSnapshot', '__version__', 'load', 'load_motion', 'load_skeleton', 'load_world', 'save']
+__all__ = ['ActivePassiveSplit', 'ActuatorType', 'AngleConstraint', 'ArgumentError', 'Arrow', 'Aspect', 'Attachment', 'AxisForces', 'BallJoint', 'BallJointConstraint', 'BodyConstraint', 'BodyNode', 'Box', 'Branch', 'Capsule', 'Carrier', 'Chain', 'CompositeIK', 'CompoundJoint', 'ConcurrencyError', 'Cone', 'Configuration', 'ConstrainedDynamics', 'ConstrainedSystem', 'Constraint', 'ConstraintReport', 'ContactEvent', 'ContactEventKind', 'ContactSet', 'ContactSurface', 'ContactSurfaceHandler', 'CouplerConstraint', 'CouplerForces', 'Cylinder', 'CylindricalJointConstraint', 'DegreeOfFreedom', 'DifferentialConstraint', 'DifferentialIK', 'DistanceConstraint', 'DynamicsReport', 'DynamicsSolver', 'Ellipsoid', 'EndEffector', 'ErpCfm', 'EulerJoint', 'Expansion', 'FileFormatError', 'FixedFrame', 'Frame', 'FrameNode', 'FreeJoint', 'GearConstraint', 'Group', 'Heightmap', 'HierarchicalIK', 'Hinge', 'IkSolver', 'Inertia', 'InverseKinematics', 'Joint', 'KidoError', 'KidoWarning', 'LineSegment', 'Linkage', 'LinkageCriteria', 'LoopJoint', 'Marker', 'MarkerMotion', 'Mesh', 'MeshNotFoundError', 'Mimic', 'MissingExtraError', 'ModelError', 'Motion', 'MultiSphereHull', 'NameLookupError', 'Node', 'OperatorError', 'PlanarJoint', 'PlanarJointConstraint', 'Plane', 'PointCloud', 'PointOnPlaneConstraint', 'PrismaticJoint', 'PrismaticJointConstraint', 'Pyramid', 'ReadOnlyError', 'Recorder', 'Recording', 'RevoluteJoint', 'RevoluteJointConstraint', 'SavedProperties', 'SavedState', 'ScrewJoint', 'ScrewJointConstraint', 'Shape', 'ShapeError', 'ShapeNode', 'SimpleFrame', 'Skeleton', 'Skin', 'SkinState', 'Sleeping', 'SoftBodyNode', 'SoftMesh', 'SpatialOperators', 'Sphere', 'SpringDamper', 'State', 'StateError', 'StepReport', 'Subgraph', 'Support', 'Surface', 'Target', 'TaskSpaceRegion', 'Terminal', 'TimeConstant', 'TranslationalJoint', 'TravelConstraint', 'UniversalJoint', 'UniversalJointConstraint', 'UnknownAttributeError', 'UserConstraint', 'UserJoint', 'VoxelGrid', 'WORLD_FRAME', 'WeldJoint', 'WeldJointConstraint', 'WholeBodyIK', 'World', 'WorldFrame', 'WorldSnapshot', '__version__', 'load', 'load_motion', 'load_skeleton', 'load_world', 'save']
 __version__: str

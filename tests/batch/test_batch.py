@@ -384,3 +384,20 @@ def test_motion_that_diverges_is_named() -> None:
     u[6] = 1e160
     with pytest.raises(StateError, match="the motion of sample 6 became NaN or infinite"):
         Batch(s).simulate(np.zeros((9, 2)), u, steps=5)
+
+
+def test_body_velocities_are_those_of_the_bodies() -> None:
+    """To the bit, of welded bodies too, which ride on their parents' links, and whatever the other samples are."""
+    skeleton = kido.load_skeleton("humanoid")
+    hand = skeleton.bodies[-1]
+    hand.create_child(kido.WeldJoint("weld", transform_from_parent=(0.1, 0.2, 0.3)), "tool")
+    rng = np.random.default_rng(3)
+    q, u = rng.uniform(-0.2, 0.2, (2, 19, skeleton.num_dofs))
+    batch = Batch(skeleton, threads=2)
+    found = batch.body_velocities(q, u)
+    for k in (0, 7, 18):
+        skeleton.positions, skeleton.velocities = q[k], u[k]
+        assert np.array_equal(found[k], [body.spatial_velocity for body in skeleton.bodies])
+        assert np.array_equal(found[k : k + 1], batch.body_velocities(q[k], u[k]))
+    with pytest.raises(StateError, match="velocities: expected"):
+        batch.body_velocities(q, u[:, 1:])

@@ -98,6 +98,19 @@ class Batch(BatchQuantities, FixedAttributes):
         """World transforms of all bodies (samples, bodies, 4, 4)."""
         return self._run("forward_kinematics", (self.skeleton.num_bodies, 4, 4), out, {"positions": positions})
 
+    def body_velocities(self, positions: ArrayLike, velocities: ArrayLike, out: Array | None = None) -> Array:
+        """[angular; linear] velocities of all bodies, of their origins, world axes (samples, bodies, 6); not on a GPU.
+
+        Raises:
+            StateError: arguments of other shapes or not finite, or a batch for a GPU.
+        """
+        if self.device != "cpu":
+            raise StateError(
+                f"body_velocities: there is no kernel for the device {self.device!r}; use a Batch for the CPU"
+            )
+        given = {"positions": positions, "velocities": velocities}
+        return self._run("body_velocities", (self.skeleton.num_bodies, 6), out, given)
+
     def jacobian(
         self,
         positions: ArrayLike,

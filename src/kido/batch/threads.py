@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kido.batch import states
+from kido.batch import states, velocities
 from kido.batch.states import ROLLOUT
 from kido.errors import StateError
 from kido.jit import JIT_DISABLED, LANES, Struct
@@ -107,7 +107,8 @@ class Threads:
 
     def run(self, name: str, count: int, *arguments: Any, variant: Variant = None) -> int:
         """Call the entry of a name for samples 0..count-1; returns the largest of what it returned."""
-        entry: Callable[..., int] = getattr(states, name)
+        home = states if hasattr(states, name) else velocities
+        entry: Callable[..., int] = getattr(home, name)
         tree = self._current_tree()
         address = tree.address
         if variant is not None:

@@ -23,6 +23,7 @@ def write_modes(path: str | os.PathLike[str], modes: Modes) -> None:
     """
     data = modes.to_dict()
     try:
+        file: Any
         with h5py.File(path, "w") as file:
             file.attrs["format"], file.attrs["version"] = FORMAT, VERSION
             file.attrs["names"], file.attrs["mass"] = data.pop("names"), data.pop("mass")
@@ -47,6 +48,7 @@ def read_modes(path: str | os.PathLike[str]) -> Modes:
     name = os.fspath(path)
     if not Path(name).is_file():
         raise FileFormatError(name, None, "no such file")
+    file: Any
     try:
         with h5py.File(name, "r") as file:
             found = file.attrs.get("format"), int(file.attrs.get("version", 0))

@@ -36,6 +36,7 @@ from kido.planning.tables import CHECK, CHECK_NUMBERS, EDGE
 from kido.quantities.soft import refuse_flexible
 from kido.shapes import Shape
 from kido.tree import data_for
+from kido.turns import Turn, in_turn
 
 if TYPE_CHECKING:
     from kido.ik import Task
@@ -67,7 +68,7 @@ class CollisionChecker(FixedAttributes):
     `kido.collision` has it; so passages in which spheres would touch are found, and a certificate is one for the
     shapes. Without `exact`, what comes nearer to something than the spheres stand out of the shapes (`tolerance`, where
     `max_spheres` allow it) may be refused. Bodies that no planned coordinate moves are not checked against the
-    environment.
+    environment. Threads that use one checker, or planners with it, wait for each other.
 
     Args:
         skeleton: the model. What is changed in it later is not seen.
@@ -111,7 +112,7 @@ class CollisionChecker(FixedAttributes):
         exact: bool = True,
     ):
         refuse_flexible(skeleton, "collision checks of plans")
-        self.skeleton = skeleton
+        self.skeleton, self.turn = skeleton, Turn()
         self.columns = planned_columns(skeleton, dofs)
         self.space = Space(skeleton, self.columns)
         self._tree = skeleton.current_state.compiled_tree()
@@ -201,7 +202,7 @@ class CollisionChecker(FixedAttributes):
         data: Any = data_for(self._tree, samples=samples)
         data.q[:] = self._held[:, None] if samples else self._held
         check = CHECK(samples=samples, groups=len(groups), spheres=len(robot.radius), pairs=len(pairs), depth=2 * DEPTH)
-        check.robot, check.data, check.run = robot, data, check_eight
+        check.robot, check.data, check.run, check.by_spheres = robot, data, check_eight, int(not self._exact)
         flat = {name: getattr(check, name).reshape(-1) for name in LANE_FIELDS}
         numbers = CHECK_NUMBERS(lanes=lanes, wheres=3 * lanes, q=data.q.reshape(-1), **flat)
         self._check, self._numbers = check, numbers
@@ -250,8 +251,9 @@ class CollisionChecker(FixedAttributes):
     def environment(self, value: Environment) -> None:
         if not isinstance(value, Environment):
             raise StateError(f"environment: expected a kido.planning.Environment, got {value!r}")
-        self._environment = value
-        self._set_scene()
+        with self.turn:
+            self._environment = value
+            self._set_scene()
 
     @property
     def version(self) -> int:
@@ -317,6 +319,7 @@ class CollisionChecker(FixedAttributes):
 
     # What is carried ------------------------------------------------------------------------------------------
 
+    @in_turn
     def attach(
         self, name: str, shape: Shape, body: BodyNode | str, pose: Any = None, touching: Iterable[str] = ()
     ) -> None:
@@ -353,6 +356,7 @@ class CollisionChecker(FixedAttributes):
         self._carried[name] = (group, frozenset(touching))
         self._rebuild()
 
+    @in_turn
     def detach(self, name: str) -> None:
         """Take an object away that was attached.
 
@@ -374,6 +378,7 @@ class CollisionChecker(FixedAttributes):
         """
         return self._checked(states)[:, 0] < 0.0
 
+    @in_turn
     def states_are_good(self, states: ArrayLike) -> NDArray[np.bool_]:
         """Which states (n, planned dofs) are free of collisions and, up to rounding, within limits.
 
@@ -393,6 +398,7 @@ class CollisionChecker(FixedAttributes):
         """The task of inverse kinematics to touch nothing; `IkSolver(tasks, avoid=checker)` takes it."""
         return clearance_task(self)
 
+    @in_turn
     def contact(self, state: ArrayLike) -> Contact | None:
         """What touches first in a state, or None."""
         hit, sphere, obstacle, other = self._checked(np.asarray(state)[None])[0]
@@ -401,6 +407,7 @@ class CollisionChecker(FixedAttributes):
         second = self._owners[int(other)] if other >= 0.0 else self._obstacles[int(obstacle)]
         return Contact(self._owners[int(sphere)], second)
 
+    @in_turn
     def edges_are_free(self, starts: ArrayLike, ends: ArrayLike) -> NDArray[np.bool_]:
         """Which straight motions from `starts` to `ends` (n, planned dofs) are free, their ends too.
 
@@ -432,6 +439,7 @@ class CollisionChecker(FixedAttributes):
             raise StateError(f"{what}: expected shape (n, {len(self.columns)}), got {Q.shape}")
         return np.ascontiguousarray(Q)
 
+    @in_turn
     def _checked(self, states: ArrayLike) -> Array:
         Q = self.as_states(states)
         out = np.zeros((len(Q), 4))

@@ -16,7 +16,7 @@ from kido.skeleton import BodyNode, ShapeNode, TimeConstant
 __all__ = ["MjcfSurfaces", "filter_contacts"]
 
 EXCLUDED = "exclude"  # reason of pairs of bodies that a file excludes
-NO_CONTACT, NO_PARENT_FILTER = 1 << 4, 1 << 10  # of mjtDisableBit
+NO_CONTACT, NO_PARENT_FILTER = 1 | 1 << 4, 1 << 10  # of mjtDisableBit
 Key = tuple[str, str, str]
 
 

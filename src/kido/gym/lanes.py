@@ -1,0 +1,281 @@
+"""What single and vector environments have in common: worlds, steps and beginnings of an environment's declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from kido.attributes import FixedAttributes
+from kido.batch import Batch, Worlds
+from kido.errors import ModelError, NameLookupError, StateError
+from kido.gym.environment import Environment, Start
+from kido.gym.transition import States, Transition
+from kido.rendering import Camera, Pinhole, Renderer, look_at
+from kido.simulation import World
+from kido.skeleton import Skeleton
+
+__all__ = ["Lanes"]
+
+Array = NDArray[np.float64]
+
+
+class Lanes(FixedAttributes):
+    """Worlds of an environment, which step and begin again.
+
+    Args:
+        environment: the declaration.
+        number: of worlds.
+        threads, lanes: as of `kido.batch.Worlds`.
+
+    Attributes:
+        worlds: the worlds.
+        goals: (worlds, numbers) of their starts.
+        elapsed: (worlds,) steps of the environment since they began.
+        action_space, observation_space: of a single environment.
+
+    Raises:
+        ModelError: a declaration whose functions do not fit, with the one that does not.
+    """
+
+    goals: Array
+
+    def __init__(self, environment: Environment, number: int, threads: int | None = None, lanes: bool = True):
+        self.environment = environment
+        self._what = f"environment {environment.name!r}"
+        model = environment.model()
+        if not isinstance(model, World):
+            raise ModelError(f"{self._what}: model: expected a function that makes a World, got {model!r:.80}")
+        rng = np.random.default_rng(0)  # of these numbers only the shapes matter
+        properties = self._properties([rng] * number) if environment.randomization else None
+        self.worlds = Worlds(
+            model, number, skeleton=environment.skeleton, properties=properties, bodies=environment.bodies,
+            threads=threads, lanes=lanes,
+        )  # fmt: skip
+        self._batch = Batch(self._skeleton(), threads=1)
+        self.time_step = environment.frame_skip * float(model.time_step)
+        self.elapsed = np.zeros(number, np.int64)
+        self.action_space = self._action_space()
+        self._speeds: Array | None = None
+        if environment.speed_limits:
+            limits = {self._dof(name, "speed_limits"): limit for name, limit in environment.speed_limits.items()}
+            self._speeds = np.array([limits.get(k, np.inf) for k in range(self.worlds.num_dofs)])
+        self._q, self._u = np.array(self.worlds.positions), np.array(self.worlds.velocities)
+        self._model_state = self._q[0].copy(), self._u[0].copy()
+        self.goals = np.zeros((number, self._start(rng)[2].size))
+        self._renderer: Renderer | None = None
+        first = np.asarray(environment.observation(self.present()))
+        if first.shape[:1] != (number,):
+            raise ModelError(
+                f"{self._what}: observation: expected rows for {number} worlds, got an array of shape {first.shape}"
+            )
+        space = environment.observation_space
+        self.observation_space = spaces.Box(-np.inf, np.inf, first.shape[1:], np.float64) if space is None else space
+        if self.observation_space.shape != first.shape[1:]:
+            raise ModelError(
+                f"{self._what}: observation: expected rows of the shape {self.observation_space.shape} of its space, "
+                f"got {first.shape[1:]}"
+            )
+
+    def _skeleton(self) -> Skeleton:
+        """The skeleton whose coordinates come first."""
+        world, name = self.worlds.world, self.environment.skeleton
+        if name is not None:
+            return world.skeleton(name)
+        return next((s for s in world.skeletons if s.num_dofs), world.skeletons[0])
+
+    def _dof(self, name: str, field: str) -> int:
+        """Number of a coordinate, by its name or "skeleton/name"."""
+        names = self.worlds.dof_names
+        fits = [k for k, full in enumerate(names) if name == full or full.endswith(f"/{name}")]
+        if len(fits) != 1:
+            raise NameLookupError(f"coordinate for {field} of {self._what}", name, names)
+        return fits[0]
+
+    def _action_space(self) -> spaces.Space:
+        e = self.environment
+        if e.gears is None:
+            space = e.action_space
+        else:
+            self._driven = np.array([self._dof(name, "gears") for name in e.gears])
+            self._gears = np.array(list(e.gears.values()), dtype=float)
+            space = e.action_space or spaces.Box(-1.0, 1.0, (len(e.gears),), np.float32)
+            if space.shape != (len(e.gears),):
+                raise ModelError(f"{self._what}: action_space: expected one of shape ({len(e.gears)},), got {space!r}")
+        if not isinstance(space, spaces.Box | spaces.Discrete):
+            raise ModelError(f"{self._what}: action_space: expected a Box or Discrete, got {space!r}")
+        return space
+
+    def __len__(self) -> int:
+        return len(self.worlds)
+
+    def __repr__(self) -> str:
+        return f"Lanes({self.environment.name!r}, {len(self)} worlds)"
+
+    # Beginnings ----------------------------------------------------------------------------------------------
+
+    def _properties(self, generators: Sequence[np.random.Generator]) -> dict[str, Any]:
+        """Properties of worlds by name, drawn one by one."""
+        assert self.environment.randomization is not None
+        drawn = [self.environment.randomization(rng) for rng in generators]
+        return _stacked(drawn)
+
+    def _start(self, rng: np.random.Generator) -> tuple[Array, Array, Array]:
+        start = Start() if self.environment.start is None else self.environment.start(rng)
+        if not isinstance(start, Start):
+            raise ModelError(f"{self._what}: start: expected a kido.gym.Start, got {start!r:.80}")
+        state = [
+            own if given is None else np.asarray(given, dtype=float)
+            for given, own in zip((start.positions, start.velocities), self._model_state, strict=True)
+        ]
+        return state[0], state[1], np.asarray(start.goals, dtype=float).ravel()
+
+    def begin(self, which: NDArray[np.int64], generators: Sequence[np.random.Generator]) -> None:
+        """Have worlds of these numbers begin again, each by its own generator."""
+        properties = self._properties(generators) if self.environment.randomization else None
+        starts = [self._start(rng) for rng in generators]
+        q, u, goals = (np.array([start[k] for start in starts]) for k in range(3))
+        self.worlds.reset(which, q, u, properties)
+        self._q[which], self._u[which] = q, u
+        self.goals[which] = goals
+        self.elapsed[which] = 0
+
+    def present(self) -> Transition:
+        """The worlds as at a beginning: without a step before."""
+        q, u = self._q.copy(), self._u.copy()
+        n = len(q)
+        space = self.action_space
+        return Transition(
+            q, u, self._batch, actions=np.zeros((n, *(space.shape or ())), space.dtype), time_step=self.time_step,
+            elapsed=self.elapsed.copy(), goals=self.goals.copy(),
+            contact_wrenches=np.zeros((n, len(self.environment.bodies), 6)), actuator_forces=np.zeros(q.shape),
+        )  # fmt: skip
+
+    # Steps ---------------------------------------------------------------------------------------------------
+
+    def checked(self, actions: Any) -> NDArray:
+        """Actions of all worlds as an array.
+
+        Raises:
+            StateError: another shape, not numbers, not finite, or none of a discrete space; names the world.
+        """
+        space, n = self.action_space, len(self)
+        given = np.asarray(actions)
+        discrete = isinstance(space, spaces.Discrete)
+        if given.dtype.kind not in ("iub" if discrete else "iubf"):
+            raise StateError(
+                f"{self._what}: actions: expected {'whole ' if discrete else ''}numbers, got {actions!r:.80}"
+            )
+        shape = (n, *(space.shape or ()))
+        if given.shape != shape:
+            raise StateError(f"{self._what}: actions: expected an array of shape {shape}, got one of {given.shape}")
+        if isinstance(space, spaces.Discrete):
+            bad = (given < space.start) | (given >= space.start + space.n)
+            wanted = f"numbers from {space.start} to {space.start + space.n - 1}"
+        else:
+            bad, wanted = ~np.isfinite(given), "finite numbers"
+        if bad.any():
+            place = np.argwhere(bad)[0]
+            raise StateError(
+                f"{self._what}: actions: expected {wanted}, got {given[tuple(place)]} in environment {place[0]}"
+            )
+        return given
+
+    def _commands(self, actions: NDArray) -> Array:
+        space = self.action_space
+        if isinstance(space, spaces.Box):
+            actions = np.clip(actions.astype(float), space.low, space.high)
+        if self.environment.commands is not None:
+            return self.environment.commands(actions)
+        commands = np.zeros((len(self), self.worlds.num_dofs))
+        commands[:, self._driven] = self._gears * actions
+        return commands
+
+    def step(self, actions: NDArray) -> tuple[Transition, dict[int, str]]:
+        """One step of the environment in all worlds, by checked actions.
+
+        Returns:
+            What it led to, and why worlds failed, by number; these are as they were before the step.
+        """
+        before = States(self._q, self._u, self._batch)
+        self.worlds.step(self._commands(actions), self.environment.frame_skip)
+        self.elapsed += 1
+        q, u = np.array(self.worlds.positions), np.array(self.worlds.velocities)
+        wrenches = np.array(self.worlds.contact_wrenches)
+        forces = np.array(self.worlds.actuator_forces)
+        failed = dict(self.worlds.errors)
+        for k in failed:
+            q[k], u[k], wrenches[k], forces[k] = before.positions[k], before.velocities[k], 0.0, 0.0
+        self._q, self._u = q, self._within(u)
+        found = Transition(
+            q.copy(), self._u.copy(), self._batch, before=before, actions=actions, time_step=self.time_step,
+            elapsed=self.elapsed.copy(), goals=self.goals.copy(), contact_wrenches=wrenches, actuator_forces=forces,
+        )  # fmt: skip
+        return found, failed
+
+    def _within(self, u: Array) -> Array:
+        """Velocities within their limits; what is not is brought there."""
+        if self._speeds is None or not (np.abs(u) > self._speeds).any():
+            return u
+        u = np.clip(u, -self._speeds, self._speeds)
+        self.worlds.put("velocities", u)
+        return u
+
+    def observed(self, transition: Transition) -> NDArray:
+        """Observations, of the type of their space."""
+        return np.array(self.environment.observation(transition), self.observation_space.dtype)
+
+    def judged(
+        self, transition: Transition, failed: Mapping[int, str]
+    ) -> tuple[Array, NDArray[np.bool_], dict[str, NDArray]]:
+        """Rewards, whether episodes have ended, and the infos of a step. What has failed has ended, with reward 0."""
+        e, n = self.environment, len(self)
+        given = e.reward(transition)
+        terms: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+        reward = np.zeros(n)
+        for term in terms.values() if isinstance(given, Mapping) else (given,):
+            reward += np.asarray(term)
+        ended = np.zeros(n, bool) if e.terminated is None else np.array(e.terminated(transition), bool)
+        infos = {f"reward_{name}": np.array(np.broadcast_to(term, n), float) for name, term in terms.items()}
+        for k in failed:
+            reward[k], ended[k] = 0.0, True
+            for values in infos.values():
+                values[k] = 0.0
+        return reward, ended, infos
+
+    def described(self, transition: Transition) -> dict[str, NDArray]:
+        """The infos of states."""
+        info = self.environment.info
+        return {} if info is None else {name: np.array(values) for name, values in info(transition).items()}
+
+    # Images --------------------------------------------------------------------------------------------------
+
+    def image(self, k: int) -> NDArray[np.uint8]:
+        """(height, width, 3) what the environment's view shows of world k."""
+        world, view = self.worlds.world, self.environment.view
+        if self._renderer is None:
+            self._renderer = Renderer(world, oversampling=2, shadows=True)
+        q, dofs = self.worlds.positions[k], 0
+        for skeleton in world.skeletons if self.environment.skeleton is None else [self._skeleton()]:
+            skeleton.positions = q[dofs : dofs + skeleton.num_dofs]
+            dofs += skeleton.num_dofs
+        shift = np.zeros(3)
+        if view.follow is not None:
+            shift[:2] = self._skeleton().body(view.follow).world_transform[:2, 3]
+        pose = look_at(np.array(view.eye) + shift, np.array(view.target) + shift)
+        color = self._renderer.render(Camera(Pinhole(view.width, view.height), pose)).color
+        assert color is not None
+        return color
+
+
+def _stacked(drawn: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Dictionaries of one world as one of all."""
+    return {
+        name: _stacked([d[name] for d in drawn])
+        if isinstance(drawn[0][name], Mapping)
+        else np.array([d[name] for d in drawn], dtype=float)
+        for name in drawn[0]
+    }

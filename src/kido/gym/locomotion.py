@@ -1,0 +1,427 @@
+"""Robots that learn to move forward, and an arm that reaches: spaces and rewards of Gymnasium's MuJoCo v5.
+
+Options have the names and values that they have there. What differs: contacts are rigid, a quaternion's first number is
+not negative, and the infos of a reset have what those of a step have besides its rewards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from kido.gym import robots
+from kido.gym.environment import Environment, Start, View, around
+from kido.gym.transition import Array, States, Transition
+from kido.simulation import World
+
+__all__ = ["ant", "half_cheetah", "hopper", "humanoid", "reacher", "walker2d"]
+
+Range = tuple[float, float]
+Test = Callable[[Transition], Any]
+SIDE = View((0.0, -4.0, 1.2), (0.0, 0.0, 0.8), "torso")
+FREE = 6  # coordinates of what floats
+
+
+def effort(t: Transition, weight: float) -> Array:
+    """The cost of actions."""
+    return -weight * np.square(t.actions.astype(float)).sum(axis=1)
+
+
+def between(values: Array, limits: Range) -> Any:
+    """Whether numbers are in an open interval."""
+    return (values > limits[0]) & (values < limits[1])
+
+
+def unless(healthy: Test, terminate: bool) -> Test | None:
+    """Ends where a robot is not healthy, if that ends episodes."""
+    return (lambda t: ~healthy(t)) if terminate else None
+
+
+# In a vertical plane --------------------------------------------------------------------------------------------
+
+
+def _runner(
+    name: str,
+    model: Callable[[], World],
+    gears: dict[str, float],
+    start: Callable[[np.random.Generator], Start],
+    weights: tuple[float, float],
+    frame_skip: int,
+    skip: int,
+    healthy: tuple[Test, float, bool] | None = None,
+    fastest: float = np.inf,
+) -> Environment:
+    """A robot in a vertical plane.
+
+    Args:
+        weights: of the speed and of the effort.
+        skip: coordinates that are not observed.
+        healthy: a test, the reward for it, and whether episodes end without.
+        fastest: observed velocities are clipped to this.
+    """
+
+    def speed(t: Transition) -> Array:
+        return t.rate(t.positions[:, 0], t.before.positions[:, 0])
+
+    def reward(t: Transition) -> dict[str, Array]:
+        terms = {"forward": weights[0] * speed(t)}
+        if healthy is not None:
+            terms["survive"] = healthy[1] * healthy[0](t)
+        return terms | {"ctrl": effort(t, weights[1])}
+
+    def info(t: Transition) -> dict[str, Array]:
+        found = {"x_position": t.positions[:, 0], "x_velocity": speed(t)}
+        return found | ({} if healthy is None else {"z_distance_from_origin": t.positions[:, 1] - 1.25})
+
+    return Environment(
+        name=name,
+        model=model,
+        observation=lambda t: np.concatenate([t.positions[:, skip:], np.clip(t.velocities, -fastest, fastest)], axis=1),
+        reward=reward,
+        terminated=None if healthy is None else unless(healthy[0], healthy[2]),
+        info=info,
+        gears=gears,
+        start=start,
+        skeleton=model().skeletons[0].name,
+        frame_skip=frame_skip,
+        view=SIDE,
+    )
+
+
+def hopper(
+    *,
+    forward_reward_weight: float = 1.0,
+    ctrl_cost_weight: float = 1e-3,
+    healthy_reward: float = 1.0,
+    terminate_when_unhealthy: bool = True,
+    healthy_state_range: Range = (-100.0, 100.0),
+    healthy_z_range: Range = (0.7, np.inf),
+    healthy_angle_range: Range = (-0.2, 0.2),
+    reset_noise_scale: float = 5e-3,
+    exclude_current_positions_from_observation: bool = True,
+) -> Environment:
+    """A torso on one leg, to hop forward, as Hopper-v5: 11 observations, 3 actions, steps of 0.008 s.
+
+    Source: Erez, Tassa, Todorov (2011), Infinite-horizon model predictive control for nonlinear periodic tasks.
+    """
+
+    def healthy(t: Transition) -> Any:
+        state = np.concatenate([t.positions[:, 2:], t.velocities], axis=1)
+        upright = between(t.positions[:, 1], healthy_z_range) & between(t.positions[:, 2], healthy_angle_range)
+        return upright & between(state, healthy_state_range).all(axis=1)
+
+    return _runner(
+        "Hopper", robots.hopper, dict.fromkeys(("thigh_joint", "leg_joint", "foot_joint"), 200.0),
+        around([0.0, 1.25, *[0.0] * 4], uniform=reset_noise_scale), (forward_reward_weight, ctrl_cost_weight), 4,
+        int(exclude_current_positions_from_observation), (healthy, healthy_reward, terminate_when_unhealthy), 10.0,
+    )  # fmt: skip
+
+
+def walker2d(
+    *,
+    forward_reward_weight: float = 1.0,
+    ctrl_cost_weight: float = 1e-3,
+    healthy_reward: float = 1.0,
+    terminate_when_unhealthy: bool = True,
+    healthy_z_range: Range = (0.8, 2.0),
+    healthy_angle_range: Range = (-1.0, 1.0),
+    reset_noise_scale: float = 5e-3,
+    exclude_current_positions_from_observation: bool = True,
+) -> Environment:
+    """A torso on two legs, to walk forward, as Walker2d-v5: 17 observations, 6 actions, steps of 0.008 s."""
+
+    def healthy(t: Transition) -> Any:
+        return between(t.positions[:, 1], healthy_z_range) & between(t.positions[:, 2], healthy_angle_range)
+
+    names = [f"{part}{side}_joint" for side in ("", "_left") for part in ("thigh", "leg", "foot")]
+    return _runner(
+        "Walker2d", robots.walker, dict.fromkeys(names, 100.0),
+        around([0.0, 1.25, *[0.0] * 7], uniform=reset_noise_scale), (forward_reward_weight, ctrl_cost_weight), 4,
+        int(exclude_current_positions_from_observation), (healthy, healthy_reward, terminate_when_unhealthy), 10.0,
+    )  # fmt: skip
+
+
+def half_cheetah(
+    *,
+    forward_reward_weight: float = 1.0,
+    ctrl_cost_weight: float = 0.1,
+    reset_noise_scale: float = 0.1,
+    exclude_current_positions_from_observation: bool = True,
+) -> Environment:
+    """Half a cheetah, to run forward, as HalfCheetah-v5: 17 observations, 6 actions, steps of 0.05 s.
+
+    Source: Wawrzynski (2007), Learning to control a 6-degree-of-freedom walking robot.
+    """
+    gears = {"bthigh": 120.0, "bshin": 90.0, "bfoot": 60.0, "fthigh": 120.0, "fshin": 60.0, "ffoot": 30.0}
+    return _runner(
+        "HalfCheetah", robots.half_cheetah, gears,
+        around(np.zeros(9), uniform=reset_noise_scale, normal=reset_noise_scale),
+        (forward_reward_weight, ctrl_cost_weight), 5, int(exclude_current_positions_from_observation),
+    )  # fmt: skip
+
+
+# In space -------------------------------------------------------------------------------------------------------
+
+
+def floating(s: States) -> tuple[Array, Array]:
+    """Positions and velocities of a robot that floats, in MuJoCo's order.
+
+    Returns:
+        [x, y, z, quaternion (w, x, y, z), joints] (worlds, dofs + 1) and [velocity in world axes, angular velocity in
+        body axes, joints] (worlds, dofs).
+    """
+    r = s.positions[:, :3]
+    angle = np.sqrt((r * r).sum(axis=1))[:, None]
+    vector = 0.5 * np.sinc(angle / (2.0 * np.pi)) * r  # sin(angle / 2) along the axis
+    R = s.transforms[:, 0, :3, :3]
+    linear = (R * s.velocities[:, None, 3:FREE]).sum(axis=2)
+    return (
+        np.concatenate([s.positions[:, 3:FREE], np.cos(0.5 * angle), vector, s.positions[:, FREE:]], axis=1),
+        np.concatenate([linear, s.velocities[:, :3], s.velocities[:, FREE:]], axis=1),
+    )
+
+
+def external_wrenches(t: Transition) -> Array:
+    """(worlds, bodies, 6) contact wrenches on all bodies as [moment; force] about the robot's centre of mass."""
+    arm = t.transforms[:, :, :3, 3] - t.com[:, None]
+    moment, force = t.contact_wrenches[..., :3], t.contact_wrenches[..., 3:]
+    return np.concatenate([moment + np.cross(arm, force), force], axis=2)
+
+
+def _floating_info(t: Transition, x_velocity: Array, y_velocity: Array) -> dict[str, Array]:
+    x, y = t.positions[:, 3], t.positions[:, 4]
+    found = {"x_position": x, "y_position": y, "distance_from_origin": np.sqrt(x * x + y * y)}
+    return found | {"x_velocity": x_velocity, "y_velocity": y_velocity}
+
+
+def _around_floating(
+    skeleton: Any, joints: int, uniform: float, normal: float | None
+) -> Callable[[np.random.Generator], Start]:
+    """Starts around the model's: noise in MuJoCo's coordinates, whose quaternion is made one again."""
+    place = np.array(skeleton.positions)[3:FREE]
+    theirs = around(
+        np.array([*place, 1.0, *[0.0] * (3 + joints)]), np.zeros(FREE + joints), uniform=uniform, normal=normal
+    )
+
+    def start(rng: np.random.Generator) -> Start:
+        drawn = theirs(rng)
+        q, u = np.asarray(drawn.positions), np.asarray(drawn.velocities)
+        w, v = q[3], q[4:7]
+        size = np.sqrt(v @ v)
+        turned = 2.0 * np.arctan2(size, w) * v / size if size > 0.0 else np.zeros(3)
+        R = _rotation(turned)
+        return Start([*turned, *q[:3], *q[7:]], [*u[3:6], *(R.T @ u[:3]), *u[6:]])
+
+    return start
+
+
+def _rotation(r: Array) -> Array:
+    """The rotation matrix of a rotation vector."""
+    angle = np.sqrt(r @ r)
+    K = np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
+    half = np.sinc(0.5 * angle / np.pi)
+    return np.eye(3) + np.sinc(angle / np.pi) * K + 0.5 * half * half * K @ K
+
+
+def ant(
+    *,
+    forward_reward_weight: float = 1.0,
+    ctrl_cost_weight: float = 0.5,
+    contact_cost_weight: float = 5e-4,
+    healthy_reward: float = 1.0,
+    terminate_when_unhealthy: bool = True,
+    healthy_z_range: Range = (0.2, 1.0),
+    contact_force_range: Range = (-1.0, 1.0),
+    reset_noise_scale: float = 0.1,
+    exclude_current_positions_from_observation: bool = True,
+    include_cfrc_ext_in_observation: bool = True,
+) -> Environment:
+    """A ball on four legs, to walk forward, as Ant-v5: 105 observations, 8 actions, steps of 0.05 s.
+
+    Source: Schulman, Moritz, Levine, Jordan, Abbeel (2015), High-dimensional continuous control using generalized
+    advantage estimation.
+    """
+    model = robots.ant()
+    skeleton = model.skeletons[0]
+
+    def healthy(t: Transition) -> Any:
+        z = t.positions[:, 5]
+        return (z >= healthy_z_range[0]) & (z <= healthy_z_range[1])
+
+    def clipped(t: Transition) -> Array:
+        return np.clip(external_wrenches(t), *contact_force_range).reshape(len(t), -1)
+
+    def observation(t: Transition) -> Array:
+        q, u = floating(t)
+        parts = [q[:, 2 if exclude_current_positions_from_observation else 0 :], u]
+        return np.concatenate([*parts, clipped(t)] if include_cfrc_ext_in_observation else parts, axis=1)
+
+    def velocities(t: Transition) -> tuple[Array, Array]:
+        x, y = (t.rate(t.positions[:, k], t.before.positions[:, k]) for k in (3, 4))
+        return x, y
+
+    return Environment(
+        name="Ant",
+        model=robots.ant,
+        observation=observation,
+        reward=lambda t: {
+            "forward": forward_reward_weight * velocities(t)[0],
+            "survive": healthy_reward * healthy(t),
+            "ctrl": effort(t, ctrl_cost_weight),
+            "contact": -contact_cost_weight * np.square(clipped(t)).sum(axis=1),
+        },
+        terminated=unless(healthy, terminate_when_unhealthy),
+        info=lambda t: _floating_info(t, *velocities(t)),
+        gears={f"{part}_{k}": 150.0 for k in (4, 1, 2, 3) for part in ("hip", "ankle")},
+        start=_around_floating(skeleton, 8, reset_noise_scale, reset_noise_scale),
+        skeleton=skeleton.name,
+        bodies=tuple(body.name for body in skeleton.bodies),
+        frame_skip=5,
+        view=View((2.5, -3.0, 2.2), (0.0, 0.0, 0.3), "torso"),
+    )
+
+
+def com_inertias(t: Transition) -> Array:
+    """(worlds, bodies, 10) inertias about the robot's centre of mass, world axes: moments xx, yy, zz, xy, xz, yz, mass
+    times place (3), mass; by the masses of the model."""
+    bodies = t.skeleton.bodies
+    mass = np.array([b.mass for b in bodies])
+    local, moment = np.array([b.inertia.com for b in bodies]), np.array([b.inertia.moment for b in bodies])
+    R = t.transforms[..., :3, :3]
+    place = (R * local[:, None, :]).sum(axis=-1) + t.transforms[..., :3, 3] - t.com[:, None]
+    x, y, z = place[..., 0], place[..., 1], place[..., 2]
+    turned = ((R[..., None, :] * moment[:, None]).sum(axis=-1)[..., None, :] * R[..., None, :, :]).sum(axis=-1)
+    numbers = [
+        turned[..., 0, 0] + mass * (y * y + z * z),
+        turned[..., 1, 1] + mass * (x * x + z * z),
+        turned[..., 2, 2] + mass * (x * x + y * y),
+        turned[..., 0, 1] - mass * x * y,
+        turned[..., 0, 2] - mass * x * z,
+        turned[..., 1, 2] - mass * y * z,
+        *(mass * w for w in (x, y, z)),
+        np.broadcast_to(mass, x.shape),
+    ]
+    return np.stack(numbers, axis=-1)
+
+
+def com_velocities(t: Transition) -> Array:
+    """(worlds, bodies, 6) [angular; linear] velocities of the bodies' points at the robot's centre of mass."""
+    w, v = t.body_velocities[..., :3], t.body_velocities[..., 3:]
+    return np.concatenate([w, v + np.cross(w, t.com[:, None] - t.transforms[..., :3, 3])], axis=2)
+
+
+def humanoid(
+    *,
+    forward_reward_weight: float = 1.25,
+    ctrl_cost_weight: float = 0.1,
+    contact_cost_weight: float = 5e-7,
+    contact_cost_range: Range = (-np.inf, 10.0),
+    healthy_reward: float = 5.0,
+    terminate_when_unhealthy: bool = True,
+    healthy_z_range: Range = (1.0, 2.0),
+    reset_noise_scale: float = 1e-2,
+    exclude_current_positions_from_observation: bool = True,
+    include_cinert_in_observation: bool = True,
+    include_cvel_in_observation: bool = True,
+    include_qfrc_actuator_in_observation: bool = True,
+    include_cfrc_ext_in_observation: bool = True,
+) -> Environment:
+    """A person, to walk forward, as Humanoid-v5: 348 observations, 17 actions of at most 0.4, steps of 0.015 s.
+
+    Source: Tassa, Erez, Todorov (2012), Synthesis and stabilization of complex behaviors through online trajectory
+    optimization.
+    """
+    skeleton = robots.humanoid().skeletons[0]
+
+    def healthy(t: Transition) -> Any:
+        return between(t.positions[:, 5], healthy_z_range)
+
+    def observation(t: Transition) -> Array:
+        q, u = floating(t)
+        parts = [q[:, 2 if exclude_current_positions_from_observation else 0 :], u]
+        if include_cinert_in_observation:
+            parts.append(com_inertias(t).reshape(len(t), -1))
+        if include_cvel_in_observation:
+            parts.append(com_velocities(t).reshape(len(t), -1))
+        if include_qfrc_actuator_in_observation:
+            parts.append(t.actuator_forces[:, FREE:])
+        if include_cfrc_ext_in_observation:
+            parts.append(external_wrenches(t).reshape(len(t), -1))
+        return np.concatenate(parts, axis=1)
+
+    def velocities(t: Transition) -> tuple[Array, Array]:
+        rate = t.rate(t.com, t.before.com)
+        return rate[:, 0], rate[:, 1]
+
+    def contact(t: Transition) -> Array:
+        cost = contact_cost_weight * np.square(external_wrenches(t)).reshape(len(t), -1).sum(axis=1)
+        return -np.clip(cost, *contact_cost_range)
+
+    arms = [f"{side}_{part}" for side in ("right", "left") for part in ("shoulder1", "shoulder2", "elbow")]
+    gears = dict.fromkeys(("abdomen_y", "abdomen_z", "abdomen_x"), 100.0)
+    for side in ("right", "left"):
+        gears |= {f"{side}_hip_x": 100.0, f"{side}_hip_z": 100.0, f"{side}_hip_y": 300.0, f"{side}_knee": 200.0}
+    gears |= dict.fromkeys(arms, 25.0)
+    return Environment(
+        name="Humanoid",
+        model=robots.humanoid,
+        observation=observation,
+        reward=lambda t: {
+            "survive": healthy_reward * healthy(t),
+            "forward": forward_reward_weight * velocities(t)[0],
+            "ctrl": effort(t, ctrl_cost_weight),
+            "contact": contact(t),
+        },
+        terminated=unless(healthy, terminate_when_unhealthy),
+        info=lambda t: _floating_info(t, *velocities(t)),
+        gears=gears,
+        action_space=spaces.Box(-0.4, 0.4, (17,), np.float32),
+        start=_around_floating(skeleton, 17, reset_noise_scale, None),
+        skeleton=skeleton.name,
+        bodies=tuple(body.name for body in skeleton.bodies),
+        frame_skip=5,
+        view=View((3.0, -3.5, 1.8), (0.0, 0.0, 1.0), "torso"),
+    )
+
+
+# An arm ---------------------------------------------------------------------------------------------------------
+
+
+def reacher(*, reward_dist_weight: float = 1.0, reward_control_weight: float = 1.0) -> Environment:
+    """An arm of two links, to reach a target, as Reacher-v5: 10 observations, 2 actions, 50 steps of 0.02 s."""
+
+    def to_target(t: Transition) -> Array:
+        """From the target to the fingertip (worlds, 2)."""
+        return t.transforms[:, 2, :2, 3] - t.positions[:, 2:]
+
+    def observation(t: Transition) -> Array:
+        turned = t.positions[:, :2]
+        parts = [np.cos(turned), np.sin(turned), t.positions[:, 2:], t.velocities[:, :2], to_target(t)]
+        return np.concatenate(parts, axis=1)
+
+    def start(rng: np.random.Generator) -> Start:
+        q = rng.uniform(-0.1, 0.1, 4)
+        while True:
+            target = rng.uniform(-0.2, 0.2, 2)
+            if np.linalg.norm(target) < 0.2:
+                break
+        u = rng.uniform(-0.005, 0.005, 4)
+        return Start([*q[:2], *target], [*u[:2], 0.0, 0.0])
+
+    return Environment(
+        name="Reacher",
+        model=robots.reacher,
+        observation=observation,
+        reward=lambda t: {
+            "dist": -reward_dist_weight * np.sqrt(np.square(to_target(t)).sum(axis=1)),
+            "ctrl": effort(t, reward_control_weight),
+        },
+        gears={"joint0": 200.0, "joint1": 200.0},
+        start=start,
+        frame_skip=2,
+        time_limit=50,
+        view=View((0.0, -0.35, 0.6), (0.0, 0.0, 0.0)),
+    )
