@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -170,7 +171,7 @@ def test_quantities_of_some_bodies_are_refused(name: str) -> None:
             TABLE[name].current(skeleton, **arguments(name), bodies=["b1"])
 
 
-def test_what_else_does_not_know_flexible_bodies_says_so() -> None:
+def test_what_else_does_not_know_flexible_bodies_says_so(tmp_path: Path) -> None:
     skeleton = random_tree(0, 4).skeleton
     n = skeleton.num_dofs
     q = np.zeros(n)
@@ -184,6 +185,7 @@ def test_what_else_does_not_know_flexible_bodies_says_so() -> None:
         lambda: kido.ik.solve(skeleton.body("b1"), np.eye(4)),
         lambda: kido.operators.SpatialOperators(skeleton),
         lambda: skeleton.body("b1").parent_joint.reaction_wrench(),
+        *(lambda name=name: kido.save(skeleton, tmp_path / name) for name in ("a.urdf", "a.sdf", "a.skel")),
     ]  # fmt: skip
     for call in refused:
         with pytest.raises(kido.KidoError, match="flexible bodies"):

@@ -42,7 +42,7 @@ class ModalJoint(Joint):
         if self.skeleton is not None:
             self.skeleton.properties_changed()
 
-    def deformed_state(self, state: StateArrays) -> Any:
+    def _deformed_state(self, state: StateArrays) -> Any:
         """What computes for a state of the joint's skeleton; see `kido.flexible.deformed.Deformed`."""
         from kido.flexible.deformed import Deformed
 

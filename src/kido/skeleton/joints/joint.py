@@ -373,7 +373,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         """One after the other, with one coordinate each, from the parent's side; None if the joint is no such chain."""
         return None
 
-    def deformed_state(self, state: Any) -> Any:
+    def _deformed_state(self, state: Any) -> Any:
         """Where `has_modes`: what computes for a state of its skeleton (`kido.flexible.deformed`)."""
         return None
 

@@ -143,7 +143,7 @@ class StateArrays(Selections, FixedAttributes):
     def _find_deformed(self) -> Any:
         """What computes for the state, if the skeleton has flexible bodies."""
         modal = next((b.parent_joint for b in self.links.top if b.parent_joint.has_modes), None)
-        return None if modal is None else modal.deformed_state(self)
+        return None if modal is None else modal._deformed_state(self)
 
     def _not_edited(self) -> Any:
         """To be entered: meanwhile other threads neither edit the skeleton nor drop its arrays.
