@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from kido.actuation.actuators import Actuators
 from kido.constraints import UserConstraint
+from kido.constraints.constraint import read_only
 from kido.errors import ModelError
 
 Array = NDArray[np.float64]
@@ -30,8 +31,12 @@ class TendonLimits(UserConstraint):
         if not lower <= upper:
             raise ModelError(f"limits of tendon {name!r}: expected lower <= upper, got {lower!r} and {upper!r}")
         self._actuators, self._index = actuators, actuators.tendon_names.index(name)
+        self._lower_limit, self._upper_limit = float(lower), float(upper)
         self._limits = [(bound, sign) for bound, sign in ((lower, 1.0), (upper, -1.0)) if np.isfinite(bound)]
         super().__init__(*actuators.skeletons, name=name)
+
+    lower_limit: float = read_only("_lower_limit", "Least length [m].")
+    upper_limit: float = read_only("_upper_limit", "Greatest length [m].")
 
     @property
     def error(self) -> Array:
