@@ -185,7 +185,7 @@ def test_what_else_does_not_know_flexible_bodies_says_so(tmp_path: Path) -> None
         lambda: kido.ik.solve(skeleton.body("b1"), np.eye(4)),
         lambda: kido.operators.SpatialOperators(skeleton),
         lambda: skeleton.body("b1").parent_joint.reaction_wrench(),
-        *(lambda name=name: kido.save(skeleton, tmp_path / name) for name in ("a.urdf", "a.sdf", "a.skel")),
+        *(lambda name=name: kido.save(skeleton, tmp_path / name) for name in ("a.urdf", "a.sdf", "a.skel", "a.xml")),
     ]  # fmt: skip
     for call in refused:
         with pytest.raises(kido.KidoError, match="flexible bodies"):

@@ -55,9 +55,9 @@ class FlexibleBodies(Feature):
             responses.others, responses.others_of = answer_flexible, self.engine.world.address
         return {"flex": self.container}
 
-    def place_inertias(self, problem: Struct) -> None:
-        """Mass matrices that solvers factorize are those of rigid trees."""
-        problem.inertia_at[self.engine.tree.tree_dof[:-1][self.trees]] = 0
+    @property
+    def bound_trees(self) -> list[int]:
+        return np.flatnonzero(self.trees).tolist()
 
     def options_changed(self) -> None:
         integrator = self.engine.options.integrator

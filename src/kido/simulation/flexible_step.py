@@ -13,7 +13,7 @@ from kido.math.so3 import cross
 from kido.simulation.balance import begin_products, end_products, speeds
 from kido.simulation.integrate import move_tree
 from kido.simulation.predict import half_step, joint_loads, predict_trees, prescribe, whole_step, worse
-from kido.simulation.row_motion import GIVEN, follow_motion, unforced_accelerations
+from kido.simulation.row_motion import GIVEN, follow_pairs, forget_motion, unforced_accelerations
 from kido.simulation.world_struct import WORLD
 
 
@@ -156,7 +156,8 @@ def flexible_assemble_stage(world, unused_1, unused_2, unused_3):
             put_velocities(t, d, f, w.start_u, first, last)
             unforced_accelerations(t, d, d.A, first, last)
             w.moved_of[t.tree_dof[tree_index]] = GIVEN
-    follow_motion(w)
+    follow_pairs(w, 0, w.problem.num_blocks)
+    forget_motion(w)
     for tree_index in range(trees):
         if r.apart[tree_index] != 0 and t.tree_mobile[tree_index] != 0:
             first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
