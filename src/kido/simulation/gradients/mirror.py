@@ -18,8 +18,8 @@ from kido.kernels.responses import BODIES_TOGETHER, RESPONSE_SWEEP, WRENCHES
 from kido.simulation.commands import Commands, act_stage, put_back_stage
 from kido.simulation.gradients.stages import move_stage, solution_stage
 from kido.simulation.integrate import integrate_share, integrate_stage
+from kido.simulation.midpoint_problem import assemble_midpoint_stage
 from kido.simulation.predict import predict_stage
-from kido.simulation.row_motion import assemble_midpoint_stage
 
 # Results and work space that a step fills before it reads them.
 FILLED = ("PROBLEM", "RESPONSES.rows", "REGULARIZED", "TOUCHED", "TREE_NEWTON")
