@@ -13,7 +13,7 @@ import numpy as np
 import scipy.linalg
 
 import kido
-from kido.flexible import FlexibleBody, FlexibleTree, ModeNode, Modes
+from kido.flexible import FlexibleBody, FlexibleTree, ModalJoint, ModeNode, Modes
 from trees import KINDS, body_series, motion, random_inertia, random_joint, skew, times
 
 
@@ -60,7 +60,7 @@ def random_tree(seed: int, bodies: int = 8, kinds: tuple[str, ...] = KINDS) -> F
     )
     for dof in skeleton.dofs[::3]:
         dof.armature = 0.1
-    return FlexibleTree(skeleton, flexible)
+    return FlexibleTree(skeleton)
 
 
 def rotation_series(theta: np.ndarray, rate: np.ndarray, acceleration: np.ndarray) -> list[np.ndarray]:
@@ -91,7 +91,7 @@ class Dense:
         self.V, self.A = np.array([v for v, _ in moved]), np.array([a for _, a in moved])
 
     def eta(self, flexible: FlexibleBody, u, udot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        part = self.tree.modes_of(flexible)
+        part = flexible.dofs
         return self.q[part], u[part], 0.5 * udot[part]
 
     def move(self, u, udot):
@@ -109,6 +109,8 @@ class Dense:
                 own[0][:3, 3] += node.position
                 own[0][3, 3] = 1.0
                 own = own[0], own[1], own[2]
+            elif isinstance(body.parent_joint, ModalJoint):  # it stays where it is
+                own = np.eye(4), np.zeros((4, 4)), np.zeros((4, 4))
             else:
                 d = body.parent_joint.dofs
                 part = slice(d[0].index, d[0].index + len(d)) if d else slice(0, 0)
@@ -153,7 +155,7 @@ class Dense:
             M[k, k] += dof.armature
             tau[k] += dof.armature * self.udot[k]
         for flexible in self.tree.bodies:
-            part = self.tree.modes_of(flexible)
+            part = flexible.dofs
             tau[part] += flexible.modes.stiffness * self.q[part] + flexible.modes.damping * self.u[part]
         return M, tau
 
@@ -178,5 +180,5 @@ class Dense:
         for m, _, com, i in self.rigid():
             total -= m * float((self.X[i, :3, 3] + com) @ g)
         for flexible in self.tree.bodies:
-            total += 0.5 * float(flexible.modes.stiffness @ self.q[self.tree.modes_of(flexible)] ** 2)
+            total += 0.5 * float(flexible.modes.stiffness @ self.q[flexible.dofs] ** 2)
         return total

@@ -87,7 +87,7 @@ def test_a_body_without_modes_is_rigid() -> None:
     stiff = Modes(np.ones(8), rng.normal(size=(8, 3)), np.zeros((8, 3, 0)), np.zeros(0), [none])
     first = FlexibleBody(skeleton.add_body("first", kido.FreeJoint()), stiff)
     skeleton.add_body("second", kido.RevoluteJoint(axis=(0, 1, 0)), first.node("a"), random_modes(rng).inertia)
-    tree = FlexibleTree(skeleton, [first])
+    tree = FlexibleTree(skeleton)
     q, u, tau = rng.normal(size=(3, 7))
     assert relative_error(tree.forward_dynamics(q, u, tau), skeleton.forward_dynamics(q, u, tau)) < 1e-12
     assert relative_error(tree.mass_matrix(q), kido.quantities.mass_matrix(skeleton, q)) < 1e-13
@@ -129,7 +129,7 @@ def bent_tree(kinds: tuple[type[kido.Joint], ...] = (kido.RevoluteJoint, kido.Pr
         joint: kido.Joint = kind(axis=rng.normal(size=3), transform_from_parent=rng.normal(size=3))  # type: ignore[call-arg]
         bodies.append(FlexibleBody(skeleton.add_body(f"b{k}", joint, parent), modes))
         parent = bodies[-1].node("a")
-    return FlexibleTree(skeleton, bodies)
+    return FlexibleTree(skeleton)
 
 
 def test_bias_follows_from_the_mass_matrix_by_lagrange() -> None:
@@ -159,10 +159,8 @@ def test_terms_of_second_order_are_those_of_the_points() -> None:
     bend = rng.normal(size=(8, 3, 2, 2))
     bend += bend.swapaxes(2, 3)
     skeleton = kido.Skeleton("free")
-    flexible = FlexibleBody(
-        skeleton.add_body("body", kido.FreeJoint()), Modes(masses, rho, shapes, stiffness, (), bend)
-    )
-    tree = FlexibleTree(skeleton, [flexible])
+    FlexibleBody(skeleton.add_body("body", kido.FreeJoint()), Modes(masses, rho, shapes, stiffness, (), bend))
+    tree = FlexibleTree(skeleton)
     eta = rng.normal(size=2)
 
     def left_out(scale: float) -> np.ndarray:

@@ -62,7 +62,8 @@ def test_frequencies_of_a_free_beam_by_modes_of_any_kind(boundary: str) -> None:
         skeleton = kido.Skeleton("float")
         skeleton.gravity = (0.0, 0.0, 0.0)
         modes = unit_beam(bending_y=number, boundary=boundary, elements=64)
-        tree = FlexibleTree(skeleton, [FlexibleBody(skeleton.add_body("beam", kido.FreeJoint()), modes)])
+        FlexibleBody(skeleton.add_body("beam", kido.FreeJoint()), modes)
+        tree = FlexibleTree(skeleton)
         n = tree.num_coordinates
         # The section of this thick unit beam is not part of its mass, so that all its inertia is that of a line.
         planar = np.r_[2, 4, 6:n]
@@ -109,7 +110,7 @@ def test_a_tip_force_bends_a_beam_as_a_cubic() -> None:
     skeleton.gravity = (0.0, 0.0, 0.0)
     modes = beam_modes(2.0, *UNIT, bending_y=3, axial=2, theory="euler-bernoulli", boundary="craig-bampton")
     flexible = FlexibleBody(skeleton.add_body("beam", kido.WeldJoint()), modes)
-    tree = FlexibleTree(skeleton, [flexible])
+    tree = FlexibleTree(skeleton)
     J = tree.jacobian(flexible.node("tip"), np.zeros(5))
     eta = J.T @ np.array([0.0, 0.0, 0.0, 3e-3, 1e-3, 0.0]) / modes.stiffness
     assert np.allclose((J @ eta)[3:], [3e-3 * 2.0, 1e-3 * 8.0 / 3.0, 0.0], rtol=1e-10, atol=1e-15)
@@ -131,7 +132,8 @@ def rotating(hub: float, number: int, kind: str) -> FlexibleTree:
     skeleton.gravity = (0.0, 0.0, 0.0)
     axle = skeleton.add_body("hub", kido.RevoluteJoint(axis=(0, 0, 1)), None, kido.Inertia(1.0, moment=np.eye(3)))
     body = skeleton.add_body("blade", kido.WeldJoint(transform_from_parent=(hub, 0.0, 0.0)), axle)
-    return FlexibleTree(skeleton, [FlexibleBody(body, unit_beam(**{kind: number}, elements=48))])
+    FlexibleBody(body, unit_beam(**{kind: number}, elements=48))
+    return FlexibleTree(skeleton)
 
 
 @pytest.mark.parametrize("speed", WRIGHT)
@@ -165,7 +167,8 @@ def test_without_foreshortening_a_turning_beam_goes_soft() -> None:
     skeleton = kido.Skeleton("soft")
     axle = skeleton.add_body("hub", kido.RevoluteJoint(axis=(0, 0, 1)), None, kido.Inertia(1.0, moment=np.eye(3)))
     body = skeleton.add_body("blade", kido.WeldJoint(), axle)
-    tree = FlexibleTree(skeleton, [FlexibleBody(body, unit_beam(bending_y=3, foreshortening=False))])
+    FlexibleBody(body, unit_beam(bending_y=3, foreshortening=False))
+    tree = FlexibleTree(skeleton)
     found = frequencies(tree, np.zeros(4), np.eye(4)[0] * 3.0, slice(1, None))
     assert np.isclose(found[0] ** 2, 3.51602**2 - 9.0, rtol=1e-4)
 
@@ -182,7 +185,7 @@ def test_a_hub_with_two_panels(number: int, first: float) -> None:
     for side in (0.0, np.pi):
         joint = kido.WeldJoint(transform_from_parent=turned(side))
         panels.append(FlexibleBody(skeleton.add_body(f"panel{side:.0f}", joint, hub), modes))
-    tree = FlexibleTree(skeleton, panels)
+    tree = FlexibleTree(skeleton)
     n = tree.num_coordinates
     K = np.diag(np.concatenate([[0.0], *(p.modes.stiffness for p in panels)]))
     w = np.sqrt(scipy.linalg.eigh(K, tree.mass_matrix(np.zeros(n)), eigvals_only=True).clip(0.0))
@@ -210,7 +213,8 @@ def spin_up(number: int, axial: int, final: float, beam: tuple[float, float, flo
     skeleton.gravity = (0.0, 0.0, 0.0)
     modes = beam_modes(*line_beam(*beam), bending_y=number, axial=axial, theory="euler-bernoulli", elements=48)
     body = skeleton.add_body("beam", kido.RevoluteJoint(axis=(0, 0, 1)))
-    tree = FlexibleTree(skeleton, [FlexibleBody(body, modes)])
+    FlexibleBody(body, modes)
+    tree = FlexibleTree(skeleton)
     rest = np.zeros(tree.num_coordinates)
     motion = tree.simulate(rest, rest, duration, h, prescribed={0: lambda t: angular_acceleration(t, final)})
     return motion.times, motion.positions[:, 1 : 1 + number].sum(axis=1), motion.positions[:, 1 + number :].sum(axis=1)

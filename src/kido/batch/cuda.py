@@ -29,6 +29,7 @@ from kido.batch.states import (
 from kido.batch.threads import MAKERS, MIXED, WORK_SPACES, Variant, arrays_of
 from kido.errors import MissingExtraError, StateError
 from kido.jit import JIT_DISABLED, Struct
+from kido.quantities.soft import refuse_flexible
 from kido.tree.schema import DATA, TREE
 from kido.tree.workspace import COLUMNS, DERIVATIVES
 
@@ -260,6 +261,7 @@ class Gpu:
 
     def _tree(self, variant: Variant) -> DeviceStruct:
         """The skeleton's tree, or a variant, copied again if it changed."""
+        refuse_flexible(self.skeleton, "batches of states")
         self.skeleton.current_state.compiled()
         tree: Struct = self.skeleton.current_state.tree
         arrays = arrays_of(tree, variant)

@@ -16,6 +16,7 @@ from kido.jit import JIT_DISABLED, LANES, Struct
 from kido.jit.team import available_cores
 from kido.joints import JointKind
 from kido.quantities.branches import columns_workspace, derivatives_workspace
+from kido.quantities.soft import refuse_flexible
 from kido.tree import TREE, data_for
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ class Threads:
 
     def _current_tree(self) -> Struct:
         """The skeleton's tree with all changes of the model, and work space that fits it."""
+        refuse_flexible(self.skeleton, "batches of states")
         tree: Struct = self.skeleton.current_state.compiled_tree()
         if tree is not self._tree:
             self._tree, self._variants, self._spaces = tree, {}, {}

@@ -15,7 +15,7 @@ from kido.control.reference import Reference, spread
 from kido.errors import ModelError
 from kido.jit import Struct
 from kido.math.transform import as_positive
-from kido.quantities.soft import refuse_free
+from kido.quantities.soft import refuse_flexible, refuse_free
 from kido.simulation.controller import Controller
 from kido.skeleton import BodyNode, Inertia, Skeleton
 from kido.skeleton.state.actuation import is_prescribed
@@ -41,6 +41,7 @@ class JointController(Controller):
         self, skeleton: Skeleton, dofs: Any = None, *, payload: Mapping[BodyNode, Inertia] | None = None, **options: Any
     ):
         super().__init__(skeleton, dofs, **options)
+        refuse_flexible(skeleton, type(self).__name__)
         if skeleton.soft_bodies:
             refuse_free(skeleton.current_state, type(self).__name__)
         self._payload = dict(payload or {})

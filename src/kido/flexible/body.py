@@ -6,20 +6,26 @@ import numpy as np
 
 from kido.attributes import FixedAttributes
 from kido.errors import ModelError, NameLookupError
+from kido.flexible.joint import ModalJoint, NodeJoint
 from kido.flexible.modes import Modes
-from kido.skeleton import BodyNode, WeldJoint
+from kido.skeleton import BodyNode, Skeleton
 
 
 class FlexibleBody(FixedAttributes):
     """A body of a skeleton that deforms by modes.
 
     The body's frame is the inboard node of the modes, so its joint is between the parent and that node. It gets the
-    inertia of the undeformed body, and each node becomes a body without mass that is welded to it: other bodies hang on
-    these. The skeleton itself stays rigid; `FlexibleTree` computes with the modes.
+    inertia of the undeformed body, and each node becomes a body without mass that is held by it: other bodies hang on
+    these. One more body without mass, BODY_modes, has a joint whose coordinates are the modes: coordinates of the
+    skeleton like others, named BODY.MODE, with springs and dampers, which are the modal stiffness and damping.
 
     Args:
         body: a body of a skeleton, without other inertia and bodies on it.
         modes: how it deforms.
+
+    Attributes:
+        body, modes: as given.
+        coordinates: the body BODY_modes.
 
     Raises:
         ModelError: the body has inertia or children, is a soft body, or names of nodes are taken. Nothing is changed
@@ -42,23 +48,43 @@ class FlexibleBody(FixedAttributes):
                 f"body {body.name!r} carries {names}: make it flexible first, then hang bodies on its nodes"
             )
         skeleton = body.skeleton
-        places = {node.name: f"{body.name}_{node.name}" for node in modes.nodes}
+        places = {"": f"{body.name}_modes", **{node.name: f"{body.name}_{node.name}" for node in modes.nodes}}
         used = {b.name for b in skeleton.bodies} | {joint.name.removesuffix("_joint") for joint in skeleton.joints}
-        taken = [name for name in places.values() if name in used]
+        used |= {dof.name for dof in skeleton.dofs}
+        names = [*places.values(), *(f"{body.name}.{mode}" for mode in modes.names)]
+        taken = [name for name in names if name in used] or [n for n in names if names.count(n) > 1]
         if taken:
             raise ModelError(
-                f"skeleton {skeleton.name!r} has a body or joint {taken[0]!r} already: rename it, or the node"
+                f"skeleton {skeleton.name!r} has a body, joint or coordinate {taken[0]!r} already: rename it, or the "
+                "node or mode"
             )
         self.body, self.modes = body, modes
         body.inertia = modes.inertia
         body.own_link = True
+        dof_names = [f"{body.name}.{mode}" for mode in modes.names]
+        self.coordinates = skeleton.add_body(places.pop(""), ModalJoint(modes=modes, dof_names=dof_names), body)
+        self.coordinates.own_link = True
         self._nodes: dict[str, BodyNode] = {}
         for node in modes.nodes:
             X = np.eye(4)
             X[:3, 3] = node.position
-            made = skeleton.add_body(places[node.name], WeldJoint(transform_from_parent=X), body)
+            made = skeleton.add_body(places[node.name], NodeJoint(node=node.name, transform_from_parent=X), body)
             made.own_link = True
             self._nodes[node.name] = made
+
+    @classmethod
+    def _found(cls, coordinates: BodyNode) -> FlexibleBody:
+        """That of a body whose joint is a `ModalJoint`, of any skeleton, a copy too."""
+        made, body, joint = cls.__new__(cls), coordinates.parent, coordinates.parent_joint
+        assert isinstance(joint, ModalJoint) and body is not None
+        nodes = {b.parent_joint.node: b for b in body.children if isinstance(b.parent_joint, NodeJoint)}
+        made.__dict__.update(body=body, modes=joint.modes, coordinates=coordinates, _nodes=nodes)
+        return made
+
+    @property
+    def dofs(self) -> slice:
+        """Where its modes stand among the coordinates of the skeleton."""
+        return self.coordinates.parent_joint.coordinates
 
     def node(self, name: str) -> BodyNode:
         """The body that follows a node.
@@ -76,15 +102,20 @@ class FlexibleBody(FixedAttributes):
         Raises:
             ModelError: the body has another inertia, or a node's body is not welded to it any more; says which.
         """
-        own, modes = self.body.inertia, self.modes.inertia
+        own, modes, what = self.body.inertia, self.modes.inertia, f"flexible body {self.body.name!r}"
         if own.mass != modes.mass or (own.com != modes.com).any() or (own.moment != modes.moment).any():
-            raise ModelError(f"flexible body {self.body.name!r}: its inertia is that of its modes, and was changed")
-        for name, node in self._nodes.items():
-            attached = node.skeleton is self.body.skeleton and node.parent is self.body
-            if not attached or node.parent_joint.num_dofs:
+            raise ModelError(f"{what}: its inertia is that of its modes, and was changed")
+        for node in self.modes.nodes:
+            found = self._nodes.get(node.name)
+            if found is None or found not in self.body.children:
                 raise ModelError(
-                    f"flexible body {self.body.name!r}: the body {node.name!r} of its node {name!r} was taken away"
+                    f"{what}: the body {f'{self.body.name}_{node.name}'!r} of its node {node.name!r} was taken away"
                 )
 
     def __repr__(self) -> str:
         return f"FlexibleBody({self.body.name!r}, {self.modes!r})"
+
+
+def flexible_bodies(skeleton: Skeleton) -> tuple[FlexibleBody, ...]:
+    """The flexible bodies of a skeleton, in the order of their modes."""
+    return tuple(FlexibleBody._found(b) for b in skeleton.bodies if isinstance(b.parent_joint, ModalJoint))

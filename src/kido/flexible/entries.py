@@ -1,7 +1,7 @@
 """Calls from Python into the sweeps: addresses of tree, data and FLEX, a state, and what comes out.
 
-Vectors over coordinates have those of joints first, then those of all modes. A call returns REFUSED for numbers that
-are not finite or of another size.
+A call returns REFUSED for numbers that are not finite or of another size. Springs and dampers are forces; where
+`passive` is 1 those of modes are part of the dynamics.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 
 from kido.flexible import sweeps
-from kido.flexible.motion import deformed_inertia
 from kido.flexible.schema import FLEX
 from kido.jit import clear, direct_entry, entry, kernel, view
 from kido.kernels.entries import OK, REFUSED
@@ -21,38 +20,58 @@ CALL = "i8(i8,i8,i8,f8[::1]"  # tree, data, FLEX, positions
 
 
 @kernel
-def read(values, joints, modes):
-    """Copy a vector over coordinates to its two parts, if it is finite and of their size."""
-    n, m = joints.shape[0], modes.shape[0]
-    if values.shape[0] != n + m:
+def read(values, own):
+    """Copy a vector over coordinates, if it is finite and of their size."""
+    n = own.shape[0]
+    if values.shape[0] != n:
         return REFUSED
-    for k in range(n + m):
+    for k in range(n):
         if values[k] * 0.0 != 0.0:
             return REFUSED
     for k in range(n):
-        joints[k] = values[k]
-    for k in range(m):
-        modes[k] = values[n + k]
+        own[k] = values[k]
     return OK
 
 
 @kernel
-def write(joints, modes, out):
-    """Both parts, as one vector."""
-    n = joints.shape[0]
-    for k in range(n):
-        out[k] = joints[k]
-    for k in range(modes.shape[0]):
-        out[n + k] = modes[k]
+def write(own, out):
+    """A vector of the data to an array of the caller's."""
+    for k in range(own.shape[0]):
+        out[k] = own[k]
+
+
+@kernel
+def add_modal_forces(t, d, f, sign):
+    """Add sign times K eta + D etadot of all modes to tau."""
+    for c in range(f.number.shape[0]):
+        for k in range(f.first_mode[c], f.first_mode[c] + f.number[c]):
+            d.tau[k] += sign * (t.stiffness[k] * (d.q[k] - t.rest[k]) + t.damping[k] * d.u[k])
+
+
+@kernel
+def place(t, d, f):
+    """`positions` and `velocities` of the whole tree."""
+    n = t.parent.shape[0]
+    sweeps.positions(t, d, f, 0, n)
+    sweeps.velocities(t, d, f, 0, n)
+
+
+@entry("i8(i8,i8,i8)")
+def follow(tree, data, flex):
+    """Poses, velocities and accelerations of all links by the data's own numbers."""
+    t, d, f = view(TREE, tree), view(DATA, data), view(FLEX, flex)
+    place(t, d, f)
+    sweeps.accelerations(t, d, f, 0, t.parent.shape[0])
+    return OK
 
 
 @direct_entry(f"{CALL},f8[:,:,::1])")
 def poses(tree, data, flex, q, X):
     """World transforms (links, 4, 4); the bottom rows are written by the caller."""
     t, d, f = view(TREE, tree), view(DATA, data), view(FLEX, flex)
-    if read(q, d.q, f.eta) != OK:
+    if read(q, d.q) != OK:
         return REFUSED
-    sweeps.positions(t, d, f)
+    sweeps.positions(t, d, f, 0, t.parent.shape[0])
     for i in range(t.parent.shape[0]):
         for r in range(3):
             for k in range(3):
@@ -65,11 +84,10 @@ def poses(tree, data, flex, q, X):
 def motions(tree, data, flex, q, u, udot, V, A):
     """Velocities and accelerations (links, 6) about each link's origin, world axes, without gravity."""
     t, d, f = view(TREE, tree), view(DATA, data), view(FLEX, flex)
-    if read(q, d.q, f.eta) + read(u, d.u, f.rate) + read(udot, d.udot, f.acceleration) != OK:
+    if read(q, d.q) + read(u, d.u) + read(udot, d.udot) != OK:
         return REFUSED
-    sweeps.positions(t, d, f)
-    sweeps.velocities(t, d, f)
-    sweeps.accelerations(t, d, f)
+    place(t, d, f)
+    sweeps.accelerations(t, d, f, 0, t.parent.shape[0])
     for i in range(t.parent.shape[0]):
         for k in range(6):
             V[i, k] = d.V[i, k]
@@ -81,9 +99,9 @@ def motions(tree, data, flex, q, u, udot, V, A):
 def jacobian(tree, data, flex, q, link, offset, J):
     """Jacobian (6, coordinates) of a point of a link, at `offset` (3,) in the link's axes."""
     t, d, f = view(TREE, tree), view(DATA, data), view(FLEX, flex)
-    if read(q, d.q, f.eta) != OK:
+    if read(q, d.q) != OK:
         return REFUSED
-    sweeps.positions(t, d, f)
+    sweeps.positions(t, d, f, 0, t.parent.shape[0])
     x, y, z = d.p[link, 0], d.p[link, 1], d.p[link, 2]
     for k in range(3):
         x += d.R[link, k] * offset[k]
@@ -97,36 +115,59 @@ def jacobian(tree, data, flex, q, link, offset, J):
 def mass_matrix(tree, data, flex, q, M):
     """M (coordinates, coordinates)."""
     t, d, f = view(TREE, tree), view(DATA, data), view(FLEX, flex)
-    if read(q, d.q, f.eta) != OK:
+    if read(q, d.q) != OK:
         return REFUSED
-    sweeps.positions(t, d, f)
+    sweeps.positions(t, d, f, 0, t.parent.shape[0])
     sweeps.mass_matrix(t, d, f, M)
     return OK
 
 
-@direct_entry(f"{CALL},f8[::1],f8[::1],f8[::1])")
-def inverse_dynamics(tree, data, flex, q, u, udot, tau):
+@direct_entry(f"{CALL},f8[:,::1])")
+def inverse_mass_matrix(tree, data, flex, q, M):
+    """M^-1 (coordinates, coordinates), a column after the other; returns as `forward_dynamics` does."""
+    t, d, f = view(TREE, tree), view(DATA, data), view(FLEX, flex)
+    if read(q, d.q) != OK:
+        return REFUSED
+    n = t.parent.shape[0]
+    sweeps.positions(t, d, f, 0, n)
+    status = int(sweeps.articulated_inertias(t, d, f, 0, n, 0.0))
+    clear(d.tau)
+    for k in range(M.shape[0]):
+        d.tau[k] = 1.0
+        sweeps.respond(t, d, f, 0, n, d.tau, d.udot)
+        d.tau[k] = 0.0
+        for j in range(M.shape[0]):
+            M[k, j] = d.udot[j]
+    return OK if status < 0 else 2 + status
+
+
+@direct_entry(f"{CALL},f8[::1],f8[::1],i8,f8[::1])")
+def inverse_dynamics(tree, data, flex, q, u, udot, passive, tau):
     """Forces that give the accelerations."""
     t, d, f = view(TREE, tree), view(DATA, data), view(FLEX, flex)
-    if read(q, d.q, f.eta) + read(u, d.u, f.rate) + read(udot, d.udot, f.acceleration) != OK:
+    if read(q, d.q) + read(u, d.u) + read(udot, d.udot) != OK:
         return REFUSED
-    sweeps.positions(t, d, f)
-    sweeps.velocities(t, d, f)
-    sweeps.inverse_dynamics(t, d, f)
-    write(d.tau, f.force, tau)
+    place(t, d, f)
+    sweeps.inverse_dynamics(t, d, f, 0, t.parent.shape[0])
+    if passive != 0:
+        add_modal_forces(t, d, f, 1.0)
+    write(d.tau, tau)
     return OK
 
 
-@direct_entry(f"{CALL},f8[::1],f8[::1],f8[::1])")
-def forward_dynamics(tree, data, flex, q, u, tau, udot):
+@direct_entry(f"{CALL},f8[::1],f8[::1],i8,f8[::1])")
+def forward_dynamics(tree, data, flex, q, u, tau, passive, udot):
     """Accelerations by forces: 0, REFUSED, or 2 + the index of a coordinate that sees no inertia."""
     t, d, f = view(TREE, tree), view(DATA, data), view(FLEX, flex)
-    if read(q, d.q, f.eta) + read(u, d.u, f.rate) + read(tau, d.tau, f.force) != OK:
+    if read(q, d.q) + read(u, d.u) + read(tau, d.tau) != OK:
         return REFUSED
-    sweeps.positions(t, d, f)
-    sweeps.velocities(t, d, f)
-    status = int(sweeps.forward_dynamics(t, d, f, 0.0))
-    write(d.udot, f.acceleration, udot)
+    place(t, d, f)
+    if passive != 0:
+        add_modal_forces(t, d, f, -1.0)
+    n = t.parent.shape[0]
+    status = int(sweeps.articulated_inertias(t, d, f, 0, n, 0.0))
+    sweeps.accelerate(t, d, f, 0, n)
+    write(d.udot, udot)
     return OK if status < 0 else 2 + status
 
 
@@ -134,33 +175,29 @@ def forward_dynamics(tree, data, flex, q, u, tau, udot):
 def log_determinant(tree, data, flex, q, out):
     """ln det M, to out[0]; returns as `forward_dynamics` does."""
     t, d, f = view(TREE, tree), view(DATA, data), view(FLEX, flex)
-    if read(q, d.q, f.eta) != OK:
+    if read(q, d.q) != OK:
         return REFUSED
-    clear(d.u)
-    clear(f.rate)
-    sweeps.positions(t, d, f)
-    sweeps.velocities(t, d, f)
-    status = int(sweeps.forward_dynamics(t, d, f, 0.0))
+    n = t.parent.shape[0]
+    sweeps.positions(t, d, f, 0, n)
+    status = int(sweeps.articulated_inertias(t, d, f, 0, n, 0.0))
     total = 0.0
     for k in range(d.Dinv.shape[0]):
         total -= math.log(d.Dinv[k])
-    for m in range(f.Dinv.shape[0]):
-        total -= math.log(f.Dinv[m])
     out[0] = total
     return OK if status < 0 else 2 + status
 
 
 @direct_entry(f"{CALL},f8[::1],f8[::1])")
 def sums(tree, data, flex, q, u, out):
-    """Kinetic energy, potential energy, and momentum (6,) about the world's origin."""
+    """Kinetic energy, potential energy, momentum (6,) about the world's origin, mass times centre of mass, and mass."""
     t, d, f = view(TREE, tree), view(DATA, data), view(FLEX, flex)
-    if read(q, d.q, f.eta) + read(u, d.u, f.rate) != OK:
+    if read(q, d.q) + read(u, d.u) != OK:
         return REFUSED
-    sweeps.positions(t, d, f)
-    sweeps.velocities(t, d, f)
+    place(t, d, f)
     out[0] = sweeps.kinetic_energy(t, d, f)
-    out[1] = sweeps.potential_energy(t, d, f)
-    sweeps.momentum(t, d, f, out[2:])
+    out[1] = sweeps.potential_energy(t, d)
+    sweeps.momentum(t, d, f, out[2:8])
+    sweeps.first_moment(t, d, out[8:])
     return OK
 
 
@@ -168,54 +205,35 @@ def sums(tree, data, flex, q, u, out):
 
 
 @kernel
-def move(t, d, f, h):
-    """Positions along velocities for a time h."""
-    advance(t, d, 0, t.parent.shape[0], h)
-    for m in range(f.eta.shape[0]):
-        f.eta[m] += h * f.rate[m]
+def evaluate(t, d, f, tau):
+    """Accelerations at the positions of mid-step and the current velocities.
 
-
-@kernel
-def stage(t, d, f, h, tau):
-    """Accelerations at the positions of mid-step and the current velocities; needs `positions`.
-
-    Dampers act on velocities at the start of the step, and their implicit share in the sweep brings these to its end.
+    Dampers act on velocities at the start of the step, and their implicit share in the inertias brings these to its
+    end.
     """
-    n, last = d.u.shape[0], t.parent.shape[0]
-    for k in range(n):
-        d.tau[k] = tau[k]
+    last = t.parent.shape[0]
+    write(tau, d.tau)
     to_parent_axes(t, d, 0, last, d.tau)
-    for k in range(n):
+    for k in range(d.u.shape[0]):
         d.tau[k] -= t.damping[k] * f.start_u[k]
     add_spring_forces(t, d, 0, last, d.tau)
-    for k in range(f.eta.shape[0]):
-        f.force[k] = tau[n + k] + f.damping[k] * (f.rate[k] - f.start_rate[k])
-    sweeps.velocities(t, d, f)
-    return sweeps.forward_dynamics(t, d, f, h)
+    sweeps.velocities(t, d, f, 0, last)
+    sweeps.accelerate(t, d, f, 0, last)
 
 
 @kernel
 def step(t, d, f, h, tau):
-    """One step of the midpoint rule of worlds: half of the positions, velocities by a midpoint stage, then th"""
-    n, m = d.u.shape[0], f.eta.shape[0]
-    for k in range(n):
-        f.start_u[k] = d.u[k]
-    for k in range(m):
-        f.start_rate[k] = f.rate[k]
-    move(t, d, f, 0.5 * h)
-    sweeps.positions(t, d, f)
-    status = stage(t, d, f, h, tau)
+    """One step of the midpoint rule of worlds: half of the positions, velocities by a midpoint stage, then the rest."""
+    last = t.parent.shape[0]
+    write(d.u, f.start_u)
+    advance(t, d, 0, last, 0.5 * h)
+    sweeps.positions(t, d, f, 0, last)
+    status = sweeps.articulated_inertias(t, d, f, 0, last, h)
     for share in (0.5, 1.0):
-        for k in range(n):
+        evaluate(t, d, f, tau)
+        for k in range(d.u.shape[0]):
             d.u[k] = f.start_u[k] + share * h * d.udot[k]
-        for k in range(m):
-            f.rate[k] = f.start_rate[k] + share * h * f.acceleration[k]
-        if share == 0.5:
-            for i in range(t.parent.shape[0]):  # what elimination used up
-                if f.flex_of_body[i] >= 0:
-                    deformed_inertia(t, d, f, i)
-            status = max(status, stage(t, d, f, h, tau))
-    move(t, d, f, 0.5 * h)
+    advance(t, d, 0, last, 0.5 * h)
     return status
 
 
@@ -229,7 +247,7 @@ def steps(tree, data, flex, h, number, q, u, tau, Q, U):
         0, REFUSED, 2 + the index of a coordinate that sees no inertia, or -1 - the step whose state is not finite.
     """
     t, d, f = view(TREE, tree), view(DATA, data), view(FLEX, flex)
-    if read(q, d.q, f.eta) + read(u, d.u, f.rate) != OK or tau.shape[0] != q.shape[0]:
+    if read(q, d.q) + read(u, d.u) != OK or tau.shape[0] != q.shape[0]:
         return REFUSED
     last = t.parent.shape[0]
     to_parent_axes(t, d, 0, last, d.u)
@@ -237,8 +255,8 @@ def steps(tree, data, flex, h, number, q, u, tau, Q, U):
         status = int(step(t, d, f, h, tau))
         if status >= 0:
             return 2 + status
-        write(d.q, f.eta, q)
-        write(d.u, f.rate, u)
+        write(d.q, q)
+        write(d.u, u)
         to_body_axes(t, d, 0, last, u)
         total = 0.0
         for k in range(q.shape[0]):

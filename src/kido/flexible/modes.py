@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,12 @@ from kido.reprs import brief
 from kido.skeleton.inertia import Inertia
 
 Array = NDArray[np.float64]
+# What modes are, besides names, mass and nodes, with the sizes of each.
+_SIZES: dict[str, tuple[Any, ...]] = {
+    "stiffness": ("n",), "damping": ("n",), "mass_matrix": ("n", "n"), "first_moment": (3,), "moment": (3, 3),
+    "S1": ("n", 3), "S2": ("n", "n", 3), "J1": ("n", 3, 3), "J2": ("n", "n", 3, 3), "R1": ("n", 3), "R2": ("n", "n", 3),
+}  # fmt: skip
+_NODE = ("position", "translation", "rotation", "second_order")
 ORTHOGONAL = 1e-7  # share of two modes' masses by which they may be coupled: rounding of eigenvectors
 
 
@@ -149,6 +155,46 @@ class Modes(FixedAttributes):
             if node.name == name:
                 return node
         raise NameLookupError("node", name, [node.name for node in self.nodes])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Names, numbers and arrays, from which `from_dict` makes the same modes."""
+        nodes = [{"name": node.name, **{key: getattr(node, key) for key in _NODE}} for node in self.nodes]
+        return {
+            "names": list(self.names),
+            "mass": self.mass,
+            **{key: getattr(self, key) for key in _SIZES},
+            "nodes": nodes,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Modes:
+        """Modes from what `to_dict` gave, perhaps by way of a file.
+
+        Raises:
+            ModelError: something is missing, or is as the constructor refuses it; says what.
+        """
+        missing = [key for key in ("names", "mass", "nodes", *_SIZES) if key not in data]
+        if missing:
+            raise ModelError(f"modes: there is no {missing[0]!r}; expected what Modes.to_dict gives")
+        made = cls.__new__(cls)
+        n = len(data["names"])
+        given = {
+            key: numbers(data[key], key, tuple(n if k == "n" else k for k in shape)) for key, shape in _SIZES.items()
+        }
+        made.names = _names(data["names"], n)
+        made.mass = float(numbers([data["mass"]], "mass", (1,))[0])
+        if not made.mass > 0.0:
+            raise ModelError(f"mass: expected a positive number [kg], got {made.mass:g}")
+        _positive(given["stiffness"], made.names)
+        _check_orthogonal(given["mass_matrix"], made.names)
+        if not (given["damping"] >= 0.0).all():
+            raise ModelError(f"damping: expected numbers that are not negative, got {given['damping'].tolist()}")
+        for key, array in given.items():
+            setattr(made, key, fixed(array))
+        made.nodes = _checked_nodes(
+            [ModeNode(node["name"], **{key: node[key] for key in _NODE}) for node in data["nodes"]], n
+        )
+        return made
 
     def _damping(self, ratio: ArrayLike, rayleigh: ArrayLike) -> Array:
         n, M = self.number, np.diag(self.mass_matrix)

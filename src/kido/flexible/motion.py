@@ -88,16 +88,16 @@ def node_pose(t, d, f, i):
     """R, p, l and Pi of link i, a node of its parent."""
     parent, j = t.parent[i], f.node_of_body[i]
     c = f.flex_of_body[parent]
-    m0, number = f.first_mode[c], f.first_mode[c + 1] - f.first_mode[c]
+    m0, number = f.first_mode[c], f.number[c]
     column, pair = f.first_column[j], f.first_node_pair[j]
     R = rotation_of(d, parent)
-    t0, t1, t2 = sum_of(f.rotation, column, number, f.eta, m0)
+    t0, t1, t2 = sum_of(f.rotation, column, number, d.q, m0)
     a, b = left_jacobian_coefficients(t0 * t0 + t1 * t1 + t2 * t2)
     x, y, z = t.position_pj[i, 0], t.position_pj[i, 1], t.position_pj[i, 2]
     for m in range(number):
-        g0, g1, g2 = sum_of(f.quadratic, pair + m * number, number, f.eta, m0)
+        g0, g1, g2 = sum_of(f.quadratic, pair + m * number, number, d.q, m0)
         f0, f1, f2 = f.translation[column + m, 0], f.translation[column + m, 1], f.translation[column + m, 2]
-        s = f.eta[m0 + m]
+        s = d.q[m0 + m]
         x += s * (f0 + 0.5 * g0)
         y += s * (f1 + 0.5 * g1)
         z += s * (f2 + 0.5 * g2)
@@ -136,7 +136,7 @@ def node_motion(f, c, j, values):
     """Pi times the values of flexible body c's modes, at its node j."""
     w0, w1, w2, v0, v1, v2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     m0, column = f.first_mode[c], f.first_column[j]
-    for m in range(f.first_mode[c + 1] - m0):
+    for m in range(f.number[c]):
         s = values[m0 + m]
         w0 += f.Pi[column + m, 0] * s
         w1 += f.Pi[column + m, 1] * s
@@ -152,22 +152,22 @@ def node_velocity(t, d, f, i):
     """V and the velocity product a of link i, a node of its parent."""
     parent, j = t.parent[i], f.node_of_body[i]
     c = f.flex_of_body[parent]
-    m0, number = f.first_mode[c], f.first_mode[c + 1] - f.first_mode[c]
+    m0, number = f.first_mode[c], f.number[c]
     column, pair = f.first_column[j], f.first_node_pair[j]
     R = rotation_of(d, parent)
-    t0, t1, t2 = sum_of(f.rotation, column, number, f.eta, m0)
-    x, y, z = sum_of(f.rotation, column, number, f.rate, m0)
+    t0, t1, t2 = sum_of(f.rotation, column, number, d.q, m0)
+    x, y, z = sum_of(f.rotation, column, number, d.u, m0)
     e0, e1, e2 = left_jacobian_rate(t0, t1, t2, x, y, z)
     e0, e1, e2 = rotate(R, e0, e1, e2)
     x, y, z = 0.0, 0.0, 0.0
     for m in range(number):
-        g0, g1, g2 = sum_of(f.quadratic, pair + m * number, number, f.rate, m0)
-        s = f.rate[m0 + m]
+        g0, g1, g2 = sum_of(f.quadratic, pair + m * number, number, d.u, m0)
+        s = d.u[m0 + m]
         x += s * g0
         y += s * g1
         z += s * g2
     x, y, z = rotate(R, x, y, z)
-    w0, w1, w2, v0, v1, v2 = node_motion(f, c, j, f.rate)
+    w0, w1, w2, v0, v1, v2 = node_motion(f, c, j, d.u)
     q0, q1, q2 = d.V[parent, 0], d.V[parent, 1], d.V[parent, 2]
     c0, c1, c2 = cross(q0, q1, q2, d.l[i, 0], d.l[i, 1], d.l[i, 2])
     a0, a1, a2 = cross(q0, q1, q2, w0, w1, w2)
@@ -183,10 +183,10 @@ def node_velocity(t, d, f, i):
 
 @kernel
 def deformed_inertia(t, d, f, i):
-    """J and mc of link i, a flexible body with what is welded to its frame; its X, its modal inertia and JD."""
+    """J and mc of link i, a flexible body with what is welded to its frame; its X and JD."""
     body_inertia(t, d, i)
     c = f.flex_of_body[i]
-    m0, pair, number = f.first_mode[c], f.first_pair[c], f.first_mode[c + 1] - f.first_mode[c]
+    m0, pair, number = f.first_mode[c], f.first_pair[c], f.number[c]
     R = rotation_of(d, i)
     j0, j1, j2, j3, j4, j5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     S0, S1, S2 = 0.0, 0.0, 0.0
@@ -197,7 +197,7 @@ def deformed_inertia(t, d, f, i):
             f.linear[m, 6], f.linear[m, 7], f.linear[m, 8], f.linear[m, 9], f.linear[m, 10], f.linear[m, 11],
         )  # fmt: skip
         for n in range(number):
-            e = f.eta[m0 + n]
+            e = d.q[m0 + n]
             k0 += f.slope[row + n, 0] * e
             k1 += f.slope[row + n, 1] * e
             k2 += f.slope[row + n, 2] * e
@@ -210,8 +210,7 @@ def deformed_inertia(t, d, f, i):
             s0 += f.slope[row + n, 9] * e
             s1 += f.slope[row + n, 10] * e
             s2 += f.slope[row + n, 11] * e
-            f.ff[row + n] = f.mass[row + n]
-        e = 0.5 * f.eta[m]  # a quadratic function is its linear term plus half of what the derivative gains
+        e = 0.5 * d.q[m]  # a quadratic function is its linear term plus half of what the derivative gains
         S0 += e * (f.linear[m, 9] + s0)
         S1 += e * (f.linear[m, 10] + s1)
         S2 += e * (f.linear[m, 11] + s2)
@@ -237,7 +236,7 @@ def deformed_inertia(t, d, f, i):
 def modal_momentum(f, c, values):
     """Sum over modes of X times values: [angular; linear] momentum about the body's origin at these rates."""
     h0, h1, h2, h3, h4, h5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for m in range(f.first_mode[c], f.first_mode[c + 1]):
+    for m in range(f.first_mode[c], f.first_mode[c] + f.number[c]):
         s = values[m]
         h0 += f.X[m, 0] * s
         h1 += f.X[m, 1] * s
@@ -252,10 +251,10 @@ def modal_momentum(f, c, values):
 def modal_bias(t, d, f, i):
     """Wrench that the rates of flexible link i's modes add to its gyroscopic one; writes zf.
 
-    Stiffness and damping are in zf. X must be the body's own, nothing that nodes carry in it.
+    Stiffness and damping are forces, as those of joints are, and not in it.
     """
     c = f.flex_of_body[i]
-    m0, pair, number = f.first_mode[c], f.first_pair[c], f.first_mode[c + 1] - f.first_mode[c]
+    m0, pair, number = f.first_mode[c], f.first_pair[c], f.number[c]
     R = rotation_of(d, i)
     q0, q1, q2 = d.V[i, 0], d.V[i, 1], d.V[i, 2]
     w0, w1, w2 = rotate_inverse(R, q0, q1, q2)
@@ -264,15 +263,15 @@ def modal_bias(t, d, f, i):
     n0, n1, n2, l0, l1, l2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for m in range(m0, m0 + number):
         row = pair + (m - m0) * number
-        e = f.rate[m]
+        e = d.u[m]
         k0, k1, k2 = multiply_symmetric(
             (f.JD[m, 0], f.JD[m, 1], f.JD[m, 2], f.JD[m, 3], f.JD[m, 4], f.JD[m, 5]), w0, w1, w2
         )
-        x, y, z = sum_of(f.slope, row, number, f.rate, m0, 6)
-        a, b, h = sum_of(f.slope, row, number, f.rate, m0, 9)
+        x, y, z = sum_of(f.slope, row, number, d.u, m0, 6)
+        a, b, h = sum_of(f.slope, row, number, d.u, m0, 9)
         u, v, r = 0.0, 0.0, 0.0  # what this mode's coordinate does to the other rates' angular momentum
         for n in range(number):
-            p = f.rate[m0 + n]
+            p = d.u[m0 + n]
             u += f.slope[pair + n * number + m - m0, 6] * p
             v += f.slope[pair + n * number + m - m0, 7] * p
             r += f.slope[pair + n * number + m - m0, 8] * p
@@ -284,10 +283,10 @@ def modal_bias(t, d, f, i):
         l2 += e * h
         force = w0 * (x - u - 0.5 * k0) + w1 * (y - v - 0.5 * k1) + w2 * (z - r - 0.5 * k2)
         force += f.X[m, 3] * g0 + f.X[m, 4] * g1 + f.X[m, 5] * g2
-        f.zf[m] = force + f.stiffness[m] * f.eta[m] + f.damping[m] * e
+        f.zf[m] = force
     n0, n1, n2 = rotate(R, n0, n1, n2)
     l0, l1, l2 = rotate(R, l0, l1, l2)
-    h0, h1, h2, h3, h4, h5 = modal_momentum(f, c, f.rate)
+    h0, h1, h2, h3, h4, h5 = modal_momentum(f, c, d.u)
     x, y, z = cross(q0, q1, q2, h0, h1, h2)
     a, b, e = cross(q0, q1, q2, h3, h4, h5)
     return n0 + x, n1 + y, n2 + z, l0 + 2.0 * a, l1 + 2.0 * b, l2 + 2.0 * e

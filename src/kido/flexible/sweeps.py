@@ -3,12 +3,13 @@
 With phi the shift from a link to its parent and Pi the motion of a node per rate of a mode, tips to base:
 
     P_ff = M_ff + sum Pi^T P+ Pi       P_rf = M_rf + sum phi P+ Pi       P_rr = M_rr + sum phi P+ phi*
-    z_f = b_f + K eta + D etadot + sum Pi^T z+          z_r = b_r + sum phi z+
+    z_f = b_f + sum Pi^T z+            z_r = b_r + sum phi z+
     P = P_rr - P_rf P_ff^-1 P_fr       z = z_r - P_rf P_ff^-1 (z_f - force)       then the hinge as of a rigid body
 
 and outward etadd = P_ff^-1 (force - z_f - P_fr alpha). Modes are eliminated one after another, as coordinates of joints
-are; what joints do is `kido.kernels`. Source: Jain and Rodriguez (1992), Recursive flexible multibody system dynamics
-using spatial operators; the sequential form is our own.
+are: theirs are U, 1 / D and e of the data too. The link whose coordinates they are is passed over. What joints do is
+`kido.kernels`. Sweeps are over bodies first..last-1, a tree of a forest. Source: Jain and Rodriguez (1992), Recursive
+flexible multibody system dynamics using spatial operators; the sequential form is our own.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from kido.flexible.motion import (
     node_motion,
     node_pose,
     node_velocity,
+    set_row,
 )
 from kido.jit import all_positive, clear, inlined, kernel
 from kido.joints.motion import hinge_column
@@ -46,9 +48,9 @@ from kido.math.so3 import cross
 
 
 @kernel
-def positions(t, d, f):
-    """R, p, l, H, Pi and the inertias J, mc, X of all links."""
-    for i in range(t.parent.shape[0]):
+def positions(t, d, f, first, last):
+    """R, p, l, H, Pi and the inertias J, mc, X of links."""
+    for i in range(first, last):
         if f.node_of_body[i] >= 0:
             node_pose(t, d, f, i)
         else:
@@ -62,9 +64,9 @@ def positions(t, d, f):
 
 
 @kernel
-def velocities(t, d, f):
-    """V and a of all links."""
-    for i in range(t.parent.shape[0]):
+def velocities(t, d, f, first, last):
+    """V and a of links."""
+    for i in range(first, last):
         if f.node_of_body[i] >= 0:
             node_velocity(t, d, f, i)
         else:
@@ -72,35 +74,34 @@ def velocities(t, d, f):
 
 
 @kernel
-def accelerations(t, d, f):
-    """A of all links, plus minus gravity."""
-    for i in range(t.parent.shape[0]):
+def accelerations(t, d, f, first, last):
+    """A of links, plus minus gravity."""
+    for i in range(first, last):
         body_acceleration(t, d, i)
         if f.node_of_body[i] >= 0:
-            add_node_motion(t, d, f, i, f.acceleration)
+            add_node_motion(t, d, f, i, d.A, d.udot)
 
 
 @inlined
-def add_node_motion(t, d, f, i, values):
-    """A of link i, a node, += Pi values."""
+def add_node_motion(t, d, f, i, A, values):
+    """Row i of A, link i a node, += Pi values."""
     c = f.flex_of_body[t.parent[i]]
     w0, w1, w2, v0, v1, v2 = node_motion(f, c, f.node_of_body[i], values)
-    add_row(d.A, i, w0, w1, w2, v0, v1, v2)
+    add_row(A, i, w0, w1, w2, v0, v1, v2)
 
 
 @kernel
 def jacobian(t, d, f, i, x, y, z, J):
     """Jacobian (6, coordinates), [angular; linear] in world axes, of the point of link i that is at (x, y, z)."""
     clear(J)
-    n = t.body_of_dof.shape[0]
     while i >= 0:
         r0, r1, r2 = x - d.p[i, 0], y - d.p[i, 1], z - d.p[i, 2]
         for k in range(t.first_dof[i], t.first_dof[i + 1]):
             write_column(d.H, k, r0, r1, r2, J, k)
         if f.node_of_body[i] >= 0:
             c, column = f.flex_of_body[t.parent[i]], f.first_column[f.node_of_body[i]]
-            for m in range(f.first_mode[c + 1] - f.first_mode[c]):
-                write_column(f.Pi, column + m, r0, r1, r2, J, n + f.first_mode[c] + m)
+            for m in range(f.number[c]):
+                write_column(f.Pi, column + m, r0, r1, r2, J, f.first_mode[c] + m)
         i = t.parent[i]
 
 
@@ -116,30 +117,33 @@ def write_column(H, k, x, y, z, J, column):
 
 
 @kernel
-def inverse_dynamics(t, d, f):
-    """tau and f.force at udot and f.acceleration; needs `positions`, `velocities`."""
-    accelerations(t, d, f)
-    for i in range(t.parent.shape[0]):
+def inverse_dynamics(t, d, f, first, last):
+    """tau at udot; needs `positions`, `velocities`."""
+    accelerations(t, d, f, first, last)
+    for i in range(first, last):
         body_force(t, d, i)
         c = f.flex_of_body[i]
         if c >= 0:
             x0, x1, x2, x3, x4, x5 = modal_bias(t, d, f, i)
             add_row(d.f, i, x0, x1, x2, x3, x4, x5)
-            x0, x1, x2, x3, x4, x5 = modal_momentum(f, c, f.acceleration)
+            x0, x1, x2, x3, x4, x5 = modal_momentum(f, c, d.udot)
             add_row(d.f, i, x0, x1, x2, x3, x4, x5)
-            m0, pair, number = f.first_mode[c], f.first_pair[c], f.first_mode[c + 1] - f.first_mode[c]
+            m0, pair, number = f.first_mode[c], f.first_pair[c], f.number[c]
             for m in range(m0, m0 + number):
-                s = f.zf[m] + column_dot_of(f.X, m, d.A, i)
+                s = f.zf[m] + column_dot_of(f.X, m, d.A, i) + t.armature[m] * d.udot[m]
                 for n in range(number):
-                    s += f.mass[pair + (m - m0) * number + n] * f.acceleration[m0 + n]
-                f.force[m] = s
-    for i in range(t.parent.shape[0] - 1, -1, -1):
+                    s += f.mass[pair + (m - m0) * number + n] * d.udot[m0 + n]
+                d.tau[m] = s
+    for i in range(last - 1, first - 1, -1):
+        if f.has_modes[i] != 0:
+            gather_force(t, d, i)
+            continue
         for k in range(t.first_dof[i], t.first_dof[i + 1]):
             d.tau[k] = column_dot_of(d.H, k, d.f, i) + t.armature[k] * d.udot[k]
         if f.node_of_body[i] >= 0:
             c, column = f.flex_of_body[t.parent[i]], f.first_column[f.node_of_body[i]]
-            for m in range(f.first_mode[c + 1] - f.first_mode[c]):
-                f.force[f.first_mode[c] + m] += column_dot_of(f.Pi, column + m, d.f, i)
+            for m in range(f.number[c]):
+                d.tau[f.first_mode[c] + m] += column_dot_of(f.Pi, column + m, d.f, i)
         gather_force(t, d, i)
 
 
@@ -157,7 +161,6 @@ def column_dot_of(H, k, A, i):
 @kernel
 def spread(t, d, f, i, end, column, z0, z1, z2, z3, z4, z5, M):
     """Entries of M in a row and column from the momentum z at link i, for its coordinates below `end` and all above."""
-    size = t.body_of_dof.shape[0]
     while True:
         for k in range(t.first_dof[i], end):
             M[k, column] = M[column, k] = column_dot(d, k, z0, z1, z2, z3, z4, z5)
@@ -166,11 +169,11 @@ def spread(t, d, f, i, end, column, z0, z1, z2, z3, z4, z5, M):
             break
         if j >= 0:
             c = f.flex_of_body[parent]
-            for m in range(f.first_mode[c + 1] - f.first_mode[c]):
+            for m in range(f.number[c]):
                 row = f.first_column[j] + m
                 s = f.Pi[row, 0] * z0 + f.Pi[row, 1] * z1 + f.Pi[row, 2] * z2
                 s += f.Pi[row, 3] * z3 + f.Pi[row, 4] * z4 + f.Pi[row, 5] * z5
-                n = size + f.first_mode[c] + m
+                n = f.first_mode[c] + m
                 M[n, column] = M[column, n] = s
         z0, z1, z2, z3, z4, z5 = at_parent(d, i, z0, z1, z2, z3, z4, z5)
         end = t.first_dof[parent + 1]
@@ -179,36 +182,37 @@ def spread(t, d, f, i, end, column, z0, z1, z2, z3, z4, z5, M):
 
 @kernel
 def mass_matrix(t, d, f, M):
-    """M (coordinates x coordinates), symmetric, rotor inertias included, by composites; needs `positions`.
-
-    X and the modal inertia become those of composites.
-    """
+    """M (coordinates x coordinates), symmetric, rotor inertias included, by composites; needs `positions`."""
     clear(M)
-    size = t.body_of_dof.shape[0]
     for i in range(t.parent.shape[0]):
         start_composite(t, d, i)
+        if f.flex_of_body[i] >= 0:
+            start_modes(t, d, f, f.flex_of_body[i])
     for i in range(t.parent.shape[0] - 1, -1, -1):
         P = d.P
         J, mc = (P[i, 0], P[i, 1], P[i, 2], P[i, 3], P[i, 4], P[i, 5]), (P[i, 6], P[i, 7], P[i, 8])
         parent, j, c = t.parent[i], f.node_of_body[i], f.flex_of_body[i]
+        if f.has_modes[i] != 0:
+            add_composite(d, i, parent)
+            continue
         if j >= 0:
             flex, column = f.flex_of_body[parent], f.first_column[j]
-            for m in range(f.first_mode[flex + 1] - f.first_mode[flex]):
+            for m in range(f.number[flex]):
                 h, k = f.Pi, column + m
                 z0, z1, z2, z3, z4, z5 = rigid_momentum(
                     J, mc, P[i, 9], h[k, 0], h[k, 1], h[k, 2], h[k, 3], h[k, 4], h[k, 5]
                 )
                 carry(t, d, f, i, m, z0, z1, z2, z3, z4, z5)
         if c >= 0:
-            number = f.first_mode[c + 1] - f.first_mode[c]
+            number = f.number[c]
             for m in range(number):
                 row = f.first_mode[c] + m
                 for n in range(m + 1):
-                    k = size + f.first_mode[c] + n
-                    M[size + row, k] = M[k, size + row] = f.ff[f.first_pair[c] + m * number + n]
-                x = f.X
+                    k = f.first_mode[c] + n
+                    M[row, k] = M[k, row] = f.ff[f.first_pair[c] + m * number + n]
+                x = d.U
                 spread(
-                    t, d, f, i, t.first_dof[i + 1], size + row,
+                    t, d, f, i, t.first_dof[i + 1], row,
                     x[row, 0], x[row, 1], x[row, 2], x[row, 3], x[row, 4], x[row, 5], M,
                 )  # fmt: skip
         for k in range(t.first_dof[i], t.first_dof[i + 1]):
@@ -221,74 +225,70 @@ def mass_matrix(t, d, f, M):
             add_composite(d, i, parent)
 
 
+@kernel
+def start_modes(t, d, f, c):
+    """U and modal inertia of flexible body c before its nodes add to them."""
+    m0, pair, number = f.first_mode[c], f.first_pair[c], f.number[c]
+    for m in range(number):
+        k, row = m0 + m, pair + m * number
+        set_row(d.U, k, f.X[k, 0], f.X[k, 1], f.X[k, 2], f.X[k, 3], f.X[k, 4], f.X[k, 5])
+        for n in range(m + 1):
+            f.ff[row + n] = f.mass[row + n]
+        f.ff[row + m] += t.armature[k]
+
+
 @inlined
 def carry(t, d, f, i, m, z0, z1, z2, z3, z4, z5):
-    """Add what node i carries, P+ Pi of mode m = z, to its body's X and modal inertia, on and below the diagonal."""
+    """Add what node i carries, P+ Pi of mode m = z, to its body's U and modal inertia, on and below the diagonal."""
     c, column = f.flex_of_body[t.parent[i]], f.first_column[f.node_of_body[i]]
-    row = f.first_pair[c] + m * (f.first_mode[c + 1] - f.first_mode[c])
+    row = f.first_pair[c] + m * f.number[c]
     for n in range(m + 1):
         s = f.Pi[column + n, 0] * z0 + f.Pi[column + n, 1] * z1 + f.Pi[column + n, 2] * z2
         s += f.Pi[column + n, 3] * z3 + f.Pi[column + n, 4] * z4 + f.Pi[column + n, 5] * z5
         f.ff[row + n] += s
     z0, z1, z2, z3, z4, z5 = at_parent(d, i, z0, z1, z2, z3, z4, z5)
-    add_row(f.X, f.first_mode[c] + m, z0, z1, z2, z3, z4, z5)
+    add_row(d.U, f.first_mode[c] + m, z0, z1, z2, z3, z4, z5)
 
 
 # Forward dynamics --------------------------------------------------------------------------------------------
 
 
 @kernel
-def node_to_body(t, d, f, i):
-    """Hand P and z of link i, a node, to its body and the body's modes."""
+def node_inertia(t, d, f, i):
+    """Hand P of link i, a node, to its body and the body's modes."""
     parent = t.parent[i]
     c, column = f.flex_of_body[parent], f.first_column[f.node_of_body[i]]
     P = read_inertia(d, i)
-    z0, z1, z2, z3, z4, z5 = apply_inertia(P, d.a[i, 0], d.a[i, 1], d.a[i, 2], d.a[i, 3], d.a[i, 4], d.a[i, 5])
-    add_row(d.z, i, z0, z1, z2, z3, z4, z5)
-    for m in range(f.first_mode[c + 1] - f.first_mode[c]):
-        h = f.Pi
-        f.zf[f.first_mode[c] + m] += column_dot_of(h, column + m, d.z, i)
-        z0, z1, z2, z3, z4, z5 = apply_inertia(
-            P,
-            h[column + m, 0],
-            h[column + m, 1],
-            h[column + m, 2],
-            h[column + m, 3],
-            h[column + m, 4],
-            h[column + m, 5],
-        )
+    h = f.Pi
+    for m in range(f.number[c]):
+        k = column + m
+        z0, z1, z2, z3, z4, z5 = apply_inertia(P, h[k, 0], h[k, 1], h[k, 2], h[k, 3], h[k, 4], h[k, 5])
         carry(t, d, f, i, m, z0, z1, z2, z3, z4, z5)
     add_shifted(d, parent, P, d.l[i, 0], d.l[i, 1], d.l[i, 2])
-    add_to_parent(d, d.z, i, parent, d.z[i, 0], d.z[i, 1], d.z[i, 2], d.z[i, 3], d.z[i, 4], d.z[i, 5])
 
 
 @kernel
 def eliminate_modes(t, d, f, i, h, status):
-    """Take the modes of link i out of its P and z, last to first; returns the status as `eliminate_joint` does.
+    """Take the modes of link i out of its P, last to first; returns the status as `eliminate_joint` does.
 
     h: time step; dampers and springs add h (D + h K / 4) to the modal inertia, as those of joints do.
     """
     c = f.flex_of_body[i]
-    m0, pair, number = f.first_mode[c], f.first_pair[c], f.first_mode[c + 1] - f.first_mode[c]
+    m0, pair, number = f.first_mode[c], f.first_pair[c], f.number[c]
     P = read_inertia(d, i)
     for m in range(number - 1, -1, -1):
         k, row = m0 + m, pair + m * number
-        D = f.ff[row + m] + h * (f.damping[k] + 0.25 * h * f.stiffness[k])
+        D = f.ff[row + m] + h * (t.damping[k] + 0.25 * h * t.stiffness[k])
         if not all_positive(D):
-            status = float(t.body_of_dof.shape[0] + k)
+            status = float(k)
             D = 1.0
         inverse = 1.0 / D
-        f.Dinv[k] = inverse
-        e = (f.force[k] - f.zf[k]) * inverse
-        f.e[k] = e
-        u0, u1, u2, u3, u4, u5 = f.X[k, 0], f.X[k, 1], f.X[k, 2], f.X[k, 3], f.X[k, 4], f.X[k, 5]
-        add_row(d.z, i, u0 * e, u1 * e, u2 * e, u3 * e, u4 * e, u5 * e)
+        d.Dinv[k] = inverse
+        u0, u1, u2, u3, u4, u5 = d.U[k, 0], d.U[k, 1], d.U[k, 2], d.U[k, 3], d.U[k, 4], d.U[k, 5]
         P = deflate(P, u0, u1, u2, u3, u4, u5, inverse)
         for n in range(m):
-            s = f.ff[row + n]
-            f.zf[m0 + n] += s * e
-            s *= inverse
-            add_row(f.X, m0 + n, -s * u0, -s * u1, -s * u2, -s * u3, -s * u4, -s * u5)
+            s = f.ff[row + n] * inverse
+            add_row(d.U, m0 + n, -s * u0, -s * u1, -s * u2, -s * u3, -s * u4, -s * u5)
             for r in range(n + 1):
                 f.ff[pair + n * number + r] -= s * f.ff[row + r]
     for k in range(21):
@@ -297,50 +297,121 @@ def eliminate_modes(t, d, f, i, h, status):
 
 
 @kernel
-def modes_give_way(t, d, f, i):
-    """Accelerations of link i's modes from its A, first to last."""
-    c = f.flex_of_body[i]
-    m0, pair, number = f.first_mode[c], f.first_pair[c], f.first_mode[c + 1] - f.first_mode[c]
-    for m in range(number):
-        k = m0 + m
-        s = column_dot_of(f.X, k, d.A, i)
-        for n in range(m):
-            s += f.ff[pair + m * number + n] * f.acceleration[m0 + n]
-        f.acceleration[k] = f.e[k] - s * f.Dinv[k]
-
-
-@kernel
-def forward_dynamics(t, d, f, h):
-    """udot and f.acceleration from tau and f.force.
-
-    Needs `positions` and `velocities`, and uses up the X and the modal inertia of the former.
+def articulated_inertias(t, d, f, first, last, h):
+    """P, U, Dinv and the factor of modal inertias, tips to base; needs `positions`.
 
     Returns:
         The index of a coordinate that sees no inertia, or -1, as a float.
     """
     status = -1.0
-    n = t.parent.shape[0]
-    for i in range(n):
+    for i in range(first, last):
         start_inertia(t, d, i)
+        if f.flex_of_body[i] >= 0:
+            start_modes(t, d, f, f.flex_of_body[i])
+    for i in range(last - 1, first - 1, -1):
+        if f.node_of_body[i] >= 0:
+            node_inertia(t, d, f, i)
+        elif f.has_modes[i] == 0:
+            if f.flex_of_body[i] >= 0:
+                status = eliminate_modes(t, d, f, i, h, status)
+            status = eliminate_joint(t, d, first, i, h, 0.25 * h, 1, status)
+    return status
+
+
+@inlined
+def node_bias(t, d, f, i, share):
+    """Hand z of link i, a node, to its body and the body's modes."""
+    parent = t.parent[i]
+    c, column = f.flex_of_body[parent], f.first_column[f.node_of_body[i]]
+    if share != 0.0:
+        z0, z1, z2, z3, z4, z5 = apply_inertia(
+            read_inertia(d, i), d.a[i, 0], d.a[i, 1], d.a[i, 2], d.a[i, 3], d.a[i, 4], d.a[i, 5]
+        )
+        add_row(d.z, i, z0, z1, z2, z3, z4, z5)
+    for m in range(f.number[c]):
+        f.zf[f.first_mode[c] + m] += column_dot_of(f.Pi, column + m, d.z, i)
+    add_to_parent(d, d.z, i, parent, d.z[i, 0], d.z[i, 1], d.z[i, 2], d.z[i, 3], d.z[i, 4], d.z[i, 5])
+
+
+@inlined
+def modes_bias(d, f, i, tau):
+    """e of the modes of link i from zf, whose share in z goes on, last to first."""
+    c = f.flex_of_body[i]
+    m0, pair, number = f.first_mode[c], f.first_pair[c], f.number[c]
+    for m in range(number - 1, -1, -1):
+        k = m0 + m
+        e = (tau[k] - f.zf[k]) * d.Dinv[k]
+        d.e[k] = e
+        add_row(d.z, i, d.U[k, 0] * e, d.U[k, 1] * e, d.U[k, 2] * e, d.U[k, 3] * e, d.U[k, 4] * e, d.U[k, 5] * e)
+        for n in range(m):
+            f.zf[m0 + n] += f.ff[pair + m * number + n] * e
+
+
+@kernel
+def gather(t, d, f, first, last, share, tau):
+    """e of all coordinates from z, zf and tau, tips to base; z and zf are used up. `share` as in `scatter`."""
+    for i in range(last - 1, first - 1, -1):
+        if f.node_of_body[i] >= 0:
+            node_bias(t, d, f, i, share)
+        elif f.has_modes[i] == 0:
+            if f.flex_of_body[i] >= 0:
+                modes_bias(d, f, i, tau)
+            joint_bias(t, d, first, i, share, tau)
+
+
+@kernel
+def scatter(t, d, f, first, last, share, A, out):
+    """`out` of all free coordinates, and A, base to tips.
+
+    Args:
+        share: 1: accelerations, with gravity and velocity products; 0: changes of velocity, without.
+    """
+    for i in range(first, last):
+        if f.has_modes[i] != 0:
+            p = t.parent[i]
+            set_row(A, i, A[p, 0], A[p, 1], A[p, 2], A[p, 3], A[p, 4], A[p, 5])
+            continue
+        joint_motion(t, d, i, share, A, out)
+        if f.node_of_body[i] >= 0:
+            add_node_motion(t, d, f, i, A, out)
+        if f.flex_of_body[i] >= 0:
+            modes_give_way(d, f, i, A, out)
+
+
+@inlined
+def modes_give_way(d, f, i, A, out):
+    """`out` of link i's modes from its row of A, first to last."""
+    c = f.flex_of_body[i]
+    m0, pair, number = f.first_mode[c], f.first_pair[c], f.number[c]
+    for m in range(number):
+        k = m0 + m
+        s = column_dot_of(d.U, k, A, i)
+        for n in range(m):
+            s += f.ff[pair + m * number + n] * out[m0 + n]
+        out[k] = d.e[k] - s * d.Dinv[k]
+
+
+@kernel
+def accelerate(t, d, f, first, last):
+    """udot and A from tau; needs `articulated_inertias`, `velocities`."""
+    for i in range(first, last):
         start_bias(t, d, i)
         if f.flex_of_body[i] >= 0:
             x0, x1, x2, x3, x4, x5 = modal_bias(t, d, f, i)
             add_row(d.z, i, x0, x1, x2, x3, x4, x5)
-    for i in range(n - 1, -1, -1):
-        if f.node_of_body[i] >= 0:
-            node_to_body(t, d, f, i)
-            continue
-        if f.flex_of_body[i] >= 0:
-            status = eliminate_modes(t, d, f, i, h, status)
-        status = eliminate_joint(t, d, 0, i, h, 0.25 * h, 1, status)
-        joint_bias(t, d, 0, i, 1.0, d.tau)
-    for i in range(n):
-        joint_motion(t, d, i, 1.0, d.A, d.udot)
-        if f.node_of_body[i] >= 0:
-            add_node_motion(t, d, f, i, f.acceleration)
-        if f.flex_of_body[i] >= 0:
-            modes_give_way(t, d, f, i)
-    return status
+    gather(t, d, f, first, last, 1.0, d.tau)
+    scatter(t, d, f, first, last, 1.0, d.A, d.udot)
+
+
+@kernel
+def respond(t, d, f, first, last, impulses, out):
+    """M^-1 times impulses on coordinates, to `out`; needs `articulated_inertias`."""
+    for i in range(first, last):
+        set_row(d.z, i, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    for k in range(t.first_dof[first], t.first_dof[last]):
+        f.zf[k] = 0.0
+    gather(t, d, f, first, last, 0.0, impulses)
+    scatter(t, d, f, first, last, 0.0, d.B, out)
 
 
 # Energy and momentum -----------------------------------------------------------------------------------------
@@ -356,24 +427,21 @@ def kinetic_energy(t, d, f):
         total += 0.5 * (w0 * h0 + w1 * h1 + w2 * h2 + v0 * h3 + v1 * h4 + v2 * h5)
         c = f.flex_of_body[i]
         if c >= 0:
-            h0, h1, h2, h3, h4, h5 = modal_momentum(f, c, f.rate)
+            h0, h1, h2, h3, h4, h5 = modal_momentum(f, c, d.u)
             total += w0 * h0 + w1 * h1 + w2 * h2 + v0 * h3 + v1 * h4 + v2 * h5
-            m0, pair, number = f.first_mode[c], f.first_pair[c], f.first_mode[c + 1] - f.first_mode[c]
+            m0, pair, number = f.first_mode[c], f.first_pair[c], f.number[c]
             for m in range(number):
                 for n in range(number):
-                    total += 0.5 * f.mass[pair + m * number + n] * f.rate[m0 + m] * f.rate[m0 + n]
+                    total += 0.5 * f.mass[pair + m * number + n] * d.u[m0 + m] * d.u[m0 + n]
     for k in range(d.u.shape[0]):
         total += 0.5 * t.armature[k] * d.u[k] * d.u[k]
     return total
 
 
 @kernel
-def potential_energy(t, d, f):
-    """Of weight, springs of joints and modal stiffness [J]; needs `positions`."""
-    total = rigid_potential_energy(t, d, 0, t.parent.shape[0])
-    for m in range(f.eta.shape[0]):
-        total += 0.5 * f.stiffness[m] * f.eta[m] * f.eta[m]
-    return total
+def potential_energy(t, d):
+    """Of weight and springs, modal stiffness among them [J]; needs `positions`."""
+    return rigid_potential_energy(t, d, 0, t.parent.shape[0])
 
 
 @kernel
@@ -387,7 +455,7 @@ def momentum(t, d, f, out):
         )
         c = f.flex_of_body[i]
         if c >= 0:
-            x0, x1, x2, x3, x4, x5 = modal_momentum(f, c, f.rate)
+            x0, x1, x2, x3, x4, x5 = modal_momentum(f, c, d.u)
             h0, h1, h2, h3, h4, h5 = h0 + x0, h1 + x1, h2 + x2, h3 + x3, h4 + x4, h5 + x5
         x, y, z = cross(d.p[i, 0], d.p[i, 1], d.p[i, 2], h3, h4, h5)
         out[0] += h0 + x
@@ -396,3 +464,14 @@ def momentum(t, d, f, out):
         out[3] += h3
         out[4] += h4
         out[5] += h5
+
+
+@kernel
+def first_moment(t, d, out):
+    """Mass times the centre of mass (3,), and the mass; needs `positions`."""
+    for k in range(4):
+        out[k] = 0.0
+    for i in range(t.parent.shape[0]):
+        for k in range(3):
+            out[k] += t.mass[i] * d.p[i, k] + d.mc[i, k]
+        out[3] += t.mass[i]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from kido.attributes import FixedAttributes, dataclass
 from kido.errors import ModelError, StateError
 from kido.flexible import entries
-from kido.flexible.body import FlexibleBody
+from kido.flexible.body import FlexibleBody, flexible_bodies
 from kido.flexible.filling import fill
+from kido.flexible.joint import ModalJoint
 from kido.jit import Struct
 from kido.kernels.entries import OK, REFUSED
 from kido.math.transform import as_numbers, as_vector, number_or_nan
@@ -42,61 +43,43 @@ class FlexibleMotion:
 
 
 class FlexibleTree(FixedAttributes):
-    """Dynamics of a skeleton some of whose bodies are flexible, in recursions over its bodies.
+    """Dynamics of a skeleton some of whose bodies are flexible, in recursions over its bodies; pure calls.
 
-    Coordinates are those of the skeleton's joints followed by the modes of the flexible bodies, in the order given;
-    joints may be of any kind, the tree branched, floating or fixed. Stiffness and damping of modes are part of the
-    dynamics; springs, dampers and friction of joints are forces, as they are for skeletons: `simulate` adds springs
-    and dampers. Spatial vectors are [angular; linear] in world axes. The skeleton's own quantities, and what a world
-    does with it, are those of undeformed bodies.
+    Coordinates are those of the skeleton; joints may be of any kind, the tree branched, floating or fixed. Stiffness
+    and damping of modes are part of the dynamics here; springs, dampers and friction of joints are forces, as they are
+    for skeletons: `simulate` adds springs and dampers. Spatial vectors are [angular; linear] in world axes.
 
     Args:
         skeleton: its structure; edits are followed.
-        bodies: its flexible bodies.
 
     Raises:
-        ModelError: a body that is not the skeleton's, or given twice.
+        ModelError: it is no skeleton.
 
     Source: Jain and Rodriguez (1992), Recursive flexible multibody system dynamics using spatial operators.
     """
 
-    def __init__(self, skeleton: Skeleton, bodies: Iterable[FlexibleBody]):
+    def __init__(self, skeleton: Skeleton):
         if not isinstance(skeleton, Skeleton):
             raise ModelError(f"skeleton: expected a kido.Skeleton, got {skeleton!r}")
         self.skeleton = skeleton
-        self.bodies = tuple(bodies)
-        for k, flexible in enumerate(self.bodies):
-            if not isinstance(flexible, FlexibleBody) or flexible.body.skeleton is not skeleton:
-                raise ModelError(f"bodies: expected flexible bodies of skeleton {skeleton.name!r}, got {flexible!r}")
-            if any(flexible.body is other.body for other in self.bodies[:k]):
-                raise ModelError(f"flexible body {flexible.body.name!r} is given twice")
         self._version = -1
 
     # Coordinates -----------------------------------------------------------------------------------------
 
     @property
+    def bodies(self) -> tuple[FlexibleBody, ...]:
+        """The flexible bodies."""
+        return flexible_bodies(self.skeleton)
+
+    @property
     def num_coordinates(self) -> int:
         """Coordinates of joints and modes."""
-        return self.skeleton.num_dofs + sum(b.modes.number for b in self.bodies)
+        return self.skeleton.num_dofs
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all coordinates: those of the joints, and BODY.MODE."""
-        modes = [f"{b.body.name}.{name}" for b in self.bodies for name in b.modes.names]
-        return (*(dof.name for dof in self.skeleton.dofs), *modes)
-
-    def modes_of(self, body: FlexibleBody) -> slice:
-        """Where a flexible body's modes stand among the coordinates.
-
-        Raises:
-            ModelError: it is not one of this tree.
-        """
-        first = self.skeleton.num_dofs
-        for other in self.bodies:
-            if other is body:
-                return slice(first, first + body.modes.number)
-            first += other.modes.number
-        raise ModelError(f"expected a flexible body of skeleton {self.skeleton.name!r}, got {body!r}")
+        """Of all coordinates; those of modes are BODY.MODE."""
+        return tuple(dof.name for dof in self.skeleton.dofs)
 
     # Kinematics ------------------------------------------------------------------------------------------
 
@@ -146,7 +129,7 @@ class FlexibleTree(FixedAttributes):
         """Forces (coordinates,): M udot + C(q, u), with weight, stiffness and damping of modes. Newton-Euler, O(n)."""
         state = [self._vector(positions, "positions"), self._vector(velocities, "velocities")]
         tau = np.empty(self.num_coordinates)
-        self._call(entries.inverse_dynamics, *state, self._vector(accelerations, "accelerations"), tau)
+        self._call(entries.inverse_dynamics, *state, self._vector(accelerations, "accelerations"), 1, tau)
         return tau
 
     def forward_dynamics(self, positions: ArrayLike, velocities: ArrayLike, forces: ArrayLike | None = None) -> Array:
@@ -157,7 +140,7 @@ class FlexibleTree(FixedAttributes):
         """
         state = [self._vector(positions, "positions"), self._vector(velocities, "velocities")]
         udot = np.empty(self.num_coordinates)
-        self._call(entries.forward_dynamics, *state, self._forces(forces), udot)
+        self._call(entries.forward_dynamics, *state, self._forces(forces), 1, udot)
         return udot
 
     def log_determinant(self, positions: ArrayLike) -> float:
@@ -180,7 +163,7 @@ class FlexibleTree(FixedAttributes):
 
     def momentum(self, positions: ArrayLike, velocities: ArrayLike) -> Array:
         """[angular about the world's origin; linear] (6,) [N m s, N s]."""
-        return self._sums(positions, velocities)[2:]
+        return self._sums(positions, velocities)[2:8]
 
     def simulate(
         self,
@@ -210,10 +193,9 @@ class FlexibleTree(FixedAttributes):
         number, n = max(round(duration / time_step), 1), self.num_coordinates
         given = dict(prescribed or {})
         for k in given:
-            if not isinstance(k, int | np.integer) or not 0 <= k < self.skeleton.num_dofs:
-                raise ModelError(
-                    f"prescribed: expected coordinates of joints, below {self.skeleton.num_dofs}, got {k!r}"
-                )
+            known = isinstance(k, int | np.integer) and 0 <= k < n
+            if not known or isinstance(self.skeleton.dofs[k].joint, ModalJoint):
+                raise ModelError(f"prescribed: expected coordinates of joints, no modes, below {n}, got {k!r}")
         Q, U = np.empty((number + 1, n)), np.empty((number + 1, n))
         Q[0], U[0] = self._vector(positions, "positions"), self._vector(velocities, "velocities")
         tree, data, flex = self._arrays_of_steps(list(given))
@@ -249,10 +231,10 @@ class FlexibleTree(FixedAttributes):
         flags[prescribed] = 1
         moved = tree.body_of_dof[prescribed]
         kind[moved] = tree.kind[moved]
-        return tree.sharing(kind=kind, prescribed=flags), data_for(tree), fill(links, self.bodies)
+        return tree.sharing(kind=kind, prescribed=flags), data_for(tree), fill([links])
 
     def _sums(self, positions: ArrayLike, velocities: ArrayLike) -> Array:
-        out = np.empty(8)
+        out = np.empty(12)
         self._call(entries.sums, self._vector(positions, "positions"), self._vector(velocities, "velocities"), out)
         return out
 
@@ -281,7 +263,7 @@ class FlexibleTree(FixedAttributes):
             raise StateError(f"{what}: expected {n} numbers, got {value!r}") from None
         if vector.shape != (n,):
             raise StateError(
-                f"{what}: expected {n} numbers, {self.skeleton.num_dofs} of joints and then those of modes, "
+                f"{what}: expected {n} numbers, one for each coordinate of joints and modes, "
                 f"got an array of shape {vector.shape}"
             )
         if not np.isfinite(vector).all():
@@ -299,14 +281,8 @@ class FlexibleTree(FixedAttributes):
         """Links of the skeleton as it is now; makes arrays if it was edited."""
         if self._version != self.skeleton.version:
             skeleton = self.skeleton
-            for flexible in self.bodies:
-                if flexible.body.skeleton is not skeleton:
-                    raise ModelError(
-                        f"flexible body {flexible.body.name!r} was taken out of skeleton {skeleton.name!r}"
-                    )
-                flexible.check()
             self._links, self._tree, self._data = compile_skeleton(skeleton, np.array(skeleton.gravity))
-            self._flex = fill(self._links, self.bodies)
+            self._flex = fill([self._links])
             self._version = skeleton.version
         self._tree.gravity[:] = self.skeleton.gravity
         return self._links

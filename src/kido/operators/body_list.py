@@ -14,7 +14,7 @@ from kido.jit import Struct
 from kido.operators.arrays import BODIES, NODES, snapshot_of
 from kido.operators.articulated import articulate
 from kido.operators.linear import OperatorError
-from kido.quantities.soft import refuse_moving
+from kido.quantities.soft import refuse_flexible, refuse_moving
 from kido.skeleton import BodyNode, DegreeOfFreedom, Group, Joint, Skeleton
 from kido.skeleton.nodes.node import JacobianNode
 from kido.skeleton.state.subsets import Dofs, indices_of
@@ -225,6 +225,7 @@ class BodyList:
         for what, numbers in (("positions", q), ("velocities", u)):
             if not np.isfinite(numbers).all():
                 raise StateError(f"operators of {s.name!r}: {what}: expected finite numbers, got {numbers.tolist()}")
+        refuse_flexible(s, "operators")
         w = s.current_state.ready or s.current_state.prepare()
         if velocities is None and s.current_state.has_soft:
             refuse_moving(s.current_state, "operators")

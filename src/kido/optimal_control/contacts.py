@@ -29,6 +29,7 @@ from kido.math.transform import as_positive, as_vector
 from kido.optimal_control.dynamics import Array
 from kido.optimal_control.point_motion import point_motions
 from kido.quantities.branches import derivatives_workspace
+from kido.quantities.soft import refuse_flexible
 from kido.reprs import brief
 from kido.skeleton import BodyNode
 from kido.tree import data_for
@@ -213,6 +214,7 @@ class Contacts:
     def _motions(self, q: Array, u: Array, udot: Array, active: list[int], which: Sequence[int]) -> list[Array]:
         """Of held rows (nodes, rows, dofs), as `point_motions` has them: A + g V by q, by u, A by udot, V by q."""
         state = self.batch.skeleton.current_state
+        refuse_flexible(state.skeleton, "optimal control")
         tree = state.compiled_tree()
         if self._tree is not tree:
             self._tree, self._spaces = tree, (data_for(tree), derivatives_workspace(tree))

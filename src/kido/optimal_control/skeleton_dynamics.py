@@ -16,6 +16,7 @@ from kido.math.transform import as_positive, number_or_nan
 from kido.optimal_control.contacts import ALL, ContactPhase, Contacts, Held
 from kido.optimal_control.dynamics import Array, Dynamics
 from kido.optimal_control.manifold import blocks_of, right_jacobian
+from kido.quantities.soft import refuse_flexible
 from kido.skeleton import BodyNode, Skeleton
 from kido.tree import TREE, data_for
 from kido.tree.schema import DATA
@@ -283,6 +284,7 @@ class SkeletonDynamics(Dynamics):
         """See `Dynamics.rollout`; compiled where there are no contacts and no manifolds."""
         if self.contacts or self.curved:
             return super().rollout(start, states, controls, gains, steps, gaps, bounds)
+        refuse_flexible(self.skeleton, "optimal control")
         tree = self.skeleton.current_state.compiled_tree()
         if getattr(self, "_tree", None) is not tree:
             self._tree, self._data = tree, data_for(tree)

@@ -33,6 +33,7 @@ from kido.planning.robot import (
 from kido.planning.space import Space
 from kido.planning.states import check_eight, check_states, look_at_states, place_all
 from kido.planning.tables import CHECK, CHECK_NUMBERS, EDGE
+from kido.quantities.soft import refuse_flexible
 from kido.shapes import Shape
 from kido.tree import data_for
 from kido.turns import Turn, in_turn
@@ -110,6 +111,7 @@ class CollisionChecker(FixedAttributes):
         finest: float = 1e-3,
         exact: bool = True,
     ):
+        refuse_flexible(skeleton, "collision checks of plans")
         self.skeleton, self.turn = skeleton, Turn()
         self.columns = planned_columns(skeleton, dofs)
         self.space = Space(skeleton, self.columns)

@@ -61,8 +61,8 @@ class HybridDynamicsDerivatives(NamedTuple):
 
 
 _inverse = verb(
-    "inverse_derivatives", entries.inverse_dynamics_derivatives, ACCELERATIONS, "w.squares", "At a given state.",
-    prepare=WORK, first="work",
+    "inverse_dynamics_derivatives", entries.inverse_dynamics_derivatives, ACCELERATIONS, "w.squares",
+    "At a given state.", prepare=WORK, first="work",
 )  # fmt: skip
 _forward = verb(
     "forward_dynamics_derivatives", entries.forward_dynamics_derivatives, FORCES, "w.squares", "At a given state.",
@@ -203,6 +203,8 @@ def _refuse_part(of: Any, *given: ArrayLike | None) -> None:
 def _of_current(state: Any, name: str, third: str, entry: Any) -> Array:
     """Of what is held, with external forces: computed where results do no harm."""
     w = state.settled or state.settle()
+    if state.deformed is not None:
+        state.deformed.answer(name, {})
     if state.has_soft:
         (refuse_moving if third == "udot" else refuse_free)(state, name)
     kept = state.kept.get(name) or state.keep(name, np.empty(w.squares))

@@ -23,6 +23,8 @@ def changes(state, on_bodies, on_joints, prescribed=None):
     w = state.settled or state.settle()
     if state.has_soft:
         refuse_free(state, "velocity changes by impulses")
+    if state.deformed is not None:
+        return state.deformed.velocity_changes(on_bodies, on_joints, prescribed)
     out, by_link, tree = np.empty(w.dofs), state.wrenches_by_link(on_bodies), state.tree
     if prescribed is not None:
         tree.prescribed[:] = prescribed
@@ -86,5 +88,7 @@ def reaction_wrenches(state):
 def reactions(state, external):
     """`reaction_wrenches` with wrenches (bodies, 6) from outside on the bodies, about their origins, world axes."""
     w, out = state.settled or state.settle(), np.empty_like(external)
+    if state.deformed is not None:
+        state.deformed.answer("reaction_wrenches", {})
     entries.reaction_wrenches.call(w.tree, w.held, state.members(), external, out)
     return out

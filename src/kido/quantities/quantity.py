@@ -102,6 +102,11 @@ class Arguments:
         return bool(self.signature) and "=" not in self.signature.split(",")[0]
 
     @property
+    def handed(self) -> str:
+        """A dictionary of the arguments, as text."""
+        return "{" + ", ".join(f'"{name}": {name}' for name in self.names) + "}"
+
+    @property
     def names(self) -> list[str]:
         return [part.split("=")[0].strip() for part in self.signature.split(", ")] if self.signature else []
 
@@ -134,7 +139,10 @@ ORIGIN = (0.0, 0.0, 0.0)
 # How pure calls begin.
 _WORKSPACE = """
 try:
-    w = of.ready or of.current_state.prepare()
+    w = of.ready
+    if w is None:
+        w = of.current_state.prepare()
+        GATE
 except AttributeError:
     refuse_source(of)
 """
@@ -251,6 +259,7 @@ def _function(name: str, signature: str, body: str, scope: dict[str, Any]) -> Ca
 def _registered(row: Quantity, scope: dict[str, Any], current: str, given: str, arguments: Arguments) -> Any:
     """Make the calls of a row from their bodies, and register it."""
     more = f", {arguments.signature}" if arguments.signature else ""
+    current, given = _gated(row, arguments, current, given)
     if row.skins:
         check = "state = of.current_state\nif state.settled is None:\n    state.compiled()\n    if state.has_soft:\n"
         check += f'        refuse_moving(state, "{row.name}")'
@@ -270,6 +279,38 @@ def _registered(row: Quantity, scope: dict[str, Any], current: str, given: str, 
     row.given.quantity = row
     TABLE[row.name] = row
     return row.given
+
+
+# What does not know of flexible bodies: of quantities that are made of poses, or of other quantities, alone.
+INDIFFERENT = frozenset((
+    "world_transforms", "world_transform", "spring_forces", "damping_forces", "linear_jacobian", "angular_jacobian",
+    "momentum", "angular_momentum", "linear_momentum", "lagrangian", "augmented_mass_matrix", "active_passive_split",
+    "velocity_changes",
+))  # fmt: skip
+_SETTLED = "w = state.settled or state.settle()\n"
+
+
+def _gated(row: Quantity, arguments: Arguments, current: str, given: str) -> tuple[str, str]:
+    """Bodies of calls that leave skeletons with flexible bodies to `State.deformed`."""
+    handed = arguments.handed
+    given = _given_gated(given, row.name, handed, row.needs)
+    if row.name in INDIFFERENT:
+        return current, given
+    answer = f'if state.deformed is not None:\n    return state.deformed.answer("{row.name}", {handed})\n'
+    if _SETTLED in current:
+        settled = f"w = state.settled\nif w is None:\n    w = state.settle()\n{indent(answer, '    ')}"
+        return current.replace(_SETTLED, settled, 1), given
+    gate = f"state = of.current_state\nif state.settled is None:\n    state.settle()\n{indent(answer, '    ')}"
+    return current.replace("state = of.current_state\n", gate, 1), given
+
+
+def _given_gated(text: str, name: str, handed: str, parts: tuple[str, ...]) -> str:
+    """The body of a call that is given a state, at a skeleton with flexible bodies that of `State.deformed`."""
+    state = ", ".join(f"{p}={p}" for p in parts)
+    gate = f'of.current_state.deformed.at("{name}", {handed}, {state})'
+    if name in ("position_differences", "integrate_positions"):
+        return text.replace("\n        GATE", "")
+    return text.replace("GATE", f"if of.current_state.deformed is not None:\n            return {gate}")
 
 
 def _defaults(arguments: Arguments) -> str:
@@ -578,7 +619,10 @@ if kept.stamp != stamp:
     kept.stamp = stamp
     kept.count += 1
 return tuple(x.copy() for x in kept.value) if type(kept.value) is tuple else kept.value.copy()"""
-        given = f"{_STATE}return FUNCTION(state.at({', '.join(f'{p}={p}' for p in needs)}){handed})"
+        given = f"{_STATE}made = state.at({', '.join(f'{p}={p}' for p in needs)})\n"
+        if name not in INDIFFERENT:
+            given += f'if made.deformed is not None:\n    return made.deformed.answer("{name}", {arguments.handed})\n'
+        given += f"return FUNCTION(made{handed})"
         row = Quantity(name, inspect.cleandoc(function.__doc__ or ""), needs, arguments.signature, shape, **facts)
         row.is_property = is_property
         return _registered(row, names, held, given, arguments)
@@ -609,7 +653,7 @@ def verb(
         "refuse_source": _refuse_source,
     }  # fmt: skip
     failing = "fail(state, status)" if fail else "pass"
-    text = pure_text(first, parts, f"empty({room})", prepare, failing, finish)
+    text = _given_gated(pure_text(first, parts, f"empty({room})", prepare, failing, finish), name, "{}", parts)
     if skins:  # skeletons with skins are never ready
         text = text.replace("of.current_state.prepare()", f'frozen(of.current_state, "{name}")')
         names["frozen"] = frozen

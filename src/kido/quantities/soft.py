@@ -95,16 +95,30 @@ def refuse_moving(state: Any, what: str) -> None:
 
 
 def refuse_free(state: Any, what: str) -> None:
-    """Refuse what the accelerations of points have a part in.
+    """Refuse what the accelerations of points have a part in, and what does not know of flexible bodies.
 
     Raises:
-        ModelError: points of a soft body are free; names the bodies.
+        ModelError: points of a soft body are free, or bodies flexible; names the bodies.
     """
+    refuse_flexible(state.skeleton, what)
     free = [b for b in state.skeleton.soft_bodies if not b.skin.frozen.all()]
     if free:
         raise ModelError(
             f"skeleton {state.name!r}: {what}: soft bodies have points that are free to move ({_names(free)}), which a "
             "World alone takes along: add the skeleton to one, or freeze() the points"
+        )
+
+
+def refuse_flexible(skeleton: Any, what: str) -> None:
+    """Refuse what does not know of flexible bodies.
+
+    Raises:
+        ModelError: there are some; names them.
+    """
+    found = [joint.parent for joint in skeleton.joints if joint.has_modes]
+    if found:
+        raise ModelError(
+            f"skeleton {skeleton.name!r}: {what}: it has flexible bodies ({_names(found)}), of which it is not known"
         )
 
 

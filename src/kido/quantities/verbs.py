@@ -94,6 +94,8 @@ def hybrid_dynamics(
     """
     state = of.current_state
     w = of.ready or frozen(state, "hybrid_dynamics")
+    if state.deformed is not None:
+        state.deformed.answer("hybrid_dynamics", {})
     flags = np.zeros(w.dofs)
     flags[state.dof_indices(prescribed)] = 1.0
     udot, tau = np.empty(w.dofs), np.empty(w.dofs)

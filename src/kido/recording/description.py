@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from kido import shapes as shape_module
+from kido.flexible import ModalJoint, NodeJoint
 from kido.recording.codec import RecordingError
 from kido.recording.joints import joint_from_dict, joint_to_dict, keep_bits
 from kido.recording.users import add_users
@@ -184,6 +185,8 @@ def _add_body(skeleton: Skeleton, data: dict[str, Any], shapes: list[Shape]) -> 
         body = skeleton.add_body(data["name"], joint_from_dict(data["joint"]), parent, inertia)
     else:
         body = _add_soft(skeleton, data, parent, inertia, shapes)
+    if isinstance(body.parent_joint, ModalJoint | NodeJoint) and body.parent is not None:
+        body.own_link = body.parent.own_link = True
     body.gravity = data["gravity"]
     body.collidable = data["collidable"]
     body.continuous = data.get("continuous", False)

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from kido.flexible import ModalJoint, Modes, NodeJoint
 from kido.joints import JointKind
 from kido.recording.codec import RecordingError
 from kido.skeleton import JOINT_TYPES, CompoundJoint, Hinge, Joint, Mimic, UserJoint
 from kido.skeleton.joints.coordinates import DOF_PROPERTIES, SYMMETRIC_LIMITS
 
+_TYPES: dict[str, type[Joint]] = {**JOINT_TYPES, "ModalJoint": ModalJoint, "NodeJoint": NodeJoint}
 _TRANSFORMS = ("transform_from_parent", "transform_from_child")
 
 
@@ -27,9 +29,11 @@ def joint_to_dict(joint: Joint) -> dict[str, Any]:
     if isinstance(joint, UserJoint):
         kind = _class_name(type(joint))
         unique = {"parameters": {key: _plain(value, joint, key) for key, value in joint.parameters.items()}}
-    elif JOINT_TYPES.get(kind) is not type(joint):
-        expected = ", ".join(JOINT_TYPES)
+    elif _TYPES.get(kind) is not type(joint):
+        expected = ", ".join(_TYPES)
         raise RecordingError(f"joint {joint.name!r} is of class {kind}, expected a kido.UserJoint or one of {expected}")
+    elif isinstance(joint, ModalJoint):
+        unique = {"modes": joint.modes.to_dict()}
     elif isinstance(joint, CompoundJoint):
         unique = {"hinges": [_hinge_to_dict(hinge) for hinge in joint.hinges]}
     else:
@@ -64,13 +68,15 @@ def joint_from_dict(data: dict[str, Any]) -> Joint:
     options["dof_names"] = data["dof_names"]
     if "parameters" in data:
         joint = _user_class(data).restored(data["name"], data["parameters"], **options)
-    elif data["type"] not in JOINT_TYPES:
+    elif data["type"] not in _TYPES:
         raise RecordingError(f"joint {data['name']!r}: unknown type {data['type']!r}")
     else:
-        kind = JOINT_TYPES[data["type"]]
+        kind = _TYPES[data["type"]]
         unique: dict[str, Any] = {key: data[key] for key in kind.own_properties}
         if kind is CompoundJoint:
             unique = {"hinges": [_hinge_from_dict(item) for item in data["hinges"]]}
+        elif kind is ModalJoint:
+            unique = {"modes": Modes.from_dict(data["modes"])}
         joint = kind(data["name"], **unique, **options)
     _set_actuators(joint, data)
     joint.enforce_position_limits = data.get("enforce_position_limits", True)
@@ -82,7 +88,7 @@ def joint_from_dict(data: dict[str, Any]) -> Joint:
 
 def suffixes_of(data: dict[str, Any]) -> list[str]:
     """What the coordinates of a described joint add to its name."""
-    return list(data["dof_suffixes"] if "dof_suffixes" in data else JOINT_TYPES[data["type"]].dof_suffixes)
+    return list(data["dof_suffixes"] if "dof_suffixes" in data else _TYPES[data["type"]].dof_suffixes)
 
 
 def keep_bits(owner: Any, field: str, value: Any) -> None:

@@ -9,6 +9,7 @@ from kido.simulation.commands import Commands
 from kido.simulation.contact_events import ContactEventLog
 from kido.simulation.contact_surface import ContactSurfaceHandler
 from kido.simulation.feature import Feature
+from kido.simulation.flexible_bodies import FlexibleBodies
 from kido.simulation.loop_system import LoopSystem
 from kido.simulation.motion import Motion
 from kido.simulation.sleeping import Sleepers
@@ -30,6 +31,7 @@ class Rebound(Feature):
 FEATURES: list[type[Feature]] = [
     SoftBodies,
     LoopSystem,
+    FlexibleBodies,
     Motion,
     Rebound,
     Actuation,

@@ -224,6 +224,8 @@ def integrate_share(address, begin, end, worker):
             if w.soft.address != 0:
                 move_tree(t, d, pr, first, last, h, swept)
                 w.balance_tree(w, tree_index)
+            elif r.apart[tree_index] != 0:  # flexible
+                w.move_flexible(w, tree_index)
             else:
                 move_and_balance(t, d, w, pr, tree_index, h, swept)
             hand_back(t, d, w, pr, first, last, h)

@@ -7,6 +7,7 @@ from kido.constraints.loop_schema import LOOPS, USER_ROWS
 from kido.constraints.row_origins import ROW_ORIGINS
 from kido.dynamics.embedding.schema import EMBEDDING
 from kido.dynamics.schema import DYNAMICS
+from kido.flexible.schema import FLEX
 from kido.jit import Struct, floats, integer, integers, number, reference, stage
 from kido.jit.team import MOST_THREADS, TEAM
 from kido.solvers.problem import PROBLEM
@@ -76,7 +77,9 @@ class WORLD(Struct):
     actuator_force = floats("dofs", unit="N, N m", doc="what actuators gave in the last step")
 
     # The stages of every step (kido.simulation.step), called with the world.
-    predict = stage(doc="velocities that forces alone bring; by the integrator: predict, euler, soft_predict")
+    predict = stage(
+        doc="velocities that forces alone bring; by the integrator: predict, euler, soft_predict, flexible_step"
+    )
     detect = stage(doc="contacts; kido.simulation.step.detect_stage")
     assemble = stage(doc="the contact problem; kido.simulation.step.assemble_stage")
     solve = stage(doc="its impulses; step.solve_stage, step.leave_to_python or threads.solve_in_threads")
@@ -104,6 +107,10 @@ class WORLD(Struct):
     # Soft bodies: kido.simulation.soft_contact, soft_balance.
     soft = reference(SOFT)
     balance_tree = stage(doc="momentum of a tree with soft bodies; second argument: which")
+
+    # Flexible bodies: kido.simulation.flexible_step.
+    flex = reference(FLEX, doc="modes")
+    move_flexible = stage(doc="new velocities and positions of a tree with flexible bodies; second argument: which")
 
     # Team of threads (kido.simulation.threads), and callbacks that do a share of trees or islands, or one island.
     team = reference(TEAM)

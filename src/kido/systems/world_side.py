@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from kido.errors import ModelError
 from kido.jit import Struct
+from kido.quantities.soft import refuse_flexible
 from kido.simulation import World
 from kido.simulation.controller import Controller
 from kido.skeleton import Skeleton
@@ -217,6 +218,7 @@ def _leading(own: LINK, links: int) -> LINK:
 
 
 def _struct(engine: Engine, skeleton: Skeleton, ports: list[WorldPort], step: int) -> LINK:
+    refuse_flexible(skeleton, "ports of systems")
     plant, tree = skeleton.current_state.compiled(), skeleton.current_state.tree
     joints = [p for p in ports if isinstance(p, JointPort)]
     bodies = [p for p in ports if isinstance(p, BodyPort)]

@@ -24,6 +24,7 @@ from kido.io.writers.unsupported import UnsupportedFeatures
 from kido.io.xml import Element, add, document, number, to_text, vector
 from kido.joints import ActuatorType, JointKind
 from kido.math.transform import inverse_transform
+from kido.quantities.soft import refuse_flexible
 from kido.simulation import World
 from kido.skeleton import BodyNode, DegreeOfFreedom, EndEffector, FreeJoint, Joint, Skeleton
 
@@ -37,6 +38,8 @@ MOST = 1e10  # for a bound that there is not
 
 def write(model: Skeleton | World, store: MeshStore, unsupported: UnsupportedFeatures) -> str:
     """The text of an MJCF file. Raises KidoError if the format cannot hold the model."""
+    for skeleton in (model,) if isinstance(model, Skeleton) else model.skeletons:
+        refuse_flexible(skeleton, "written files")
     return _Writer(model, store, unsupported).text()
 
 

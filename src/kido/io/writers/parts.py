@@ -19,6 +19,7 @@ from kido.io.fields import free_name
 from kido.io.writers.unsupported import UnsupportedFeatures
 from kido.joints import ActuatorType, JointKind
 from kido.math.transform import inverse_transform
+from kido.quantities.soft import refuse_flexible
 from kido.skeleton import BodyNode, FreeJoint, Joint, LoopJoint, Marker, Mimic, Node, Skeleton, SoftBodyNode, WeldJoint
 from kido.skeleton.joints.actuator import followed_dof
 
@@ -87,6 +88,7 @@ def parts_of(
         free_inside: whether free joints may hang on other bodies than the world.
         has_world_link: whether the format needs a body for the world; else one called "world" is left out.
     """
+    refuse_flexible(skeleton, "written files")
     taken = {body.name for body in skeleton.bodies} | {joint.name for joint in skeleton.joints}
     parts: list[Part] = []
     world = None if has_world_link else _world_body(skeleton)

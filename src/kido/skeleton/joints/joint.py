@@ -115,6 +115,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
     formats: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
     closes_loops: ClassVar[bool] = False
     reverses_in_kind: ClassVar[bool] = False
+    has_modes: ClassVar[bool] = False  # its coordinates are modes of the parent body (kido.flexible)
     _tape: Tape | None = None
 
     position_lower_limit = _per_dof("position_lower_limit")
@@ -370,6 +371,10 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
 
     def elementary_motions(self) -> Sequence[ElementaryMotion | Hinge] | None:
         """One after the other, with one coordinate each, from the parent's side; None if the joint is no such chain."""
+        return None
+
+    def _deformed_state(self, state: Any) -> Any:
+        """Where `has_modes`: what computes for a state of its skeleton (`kido.flexible.deformed`)."""
         return None
 
     def _axes(self) -> NDArray[np.float64]:

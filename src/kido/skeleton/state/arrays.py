@@ -81,6 +81,7 @@ class StateArrays(Selections, FixedAttributes):
         self.held = HELD(stamps=id(self.stamps), clock=1)
         self.handle = self.held.address
         self.has_soft = False
+        self.deformed: Any = None  # what computes for it, if the skeleton has flexible bodies
         self.skins: HeldSkins | None = None  # of the current state, if the skeleton has soft bodies
         self._skins_seen = 0
         self.samples: dict[int, Any] = {}  # by thread: a state for quantities of a given one
@@ -133,10 +134,16 @@ class StateArrays(Selections, FixedAttributes):
             self.compiled()
         elif self._filled != skeleton.version:
             fill_properties(self.links, skeleton, skins.at_rest if skins else self.tree)
+            self.deformed = self._find_deformed()
             if skins:
                 skins.forget()
             self._filled = skeleton.version
             self.invalidate()
+
+    def _find_deformed(self) -> Any:
+        """What computes for the state, if the skeleton has flexible bodies."""
+        modal = next((b.parent_joint for b in self.links.top if b.parent_joint.has_modes), None)
+        return None if modal is None else modal._deformed_state(self)
 
     def _not_edited(self) -> Any:
         """To be entered: meanwhile other threads neither edit the skeleton nor drop its arrays.
@@ -198,6 +205,7 @@ class StateArrays(Selections, FixedAttributes):
             self.skins = HeldSkins(links, self.skeleton, tree)
             tree = self.skins.tree
         self.links, self.tree, self.data = links, tree, data
+        self.deformed = self._find_deformed()
         self.properties_changed()
         for link in {int(links.of_body[index]) for index in self.applied}:
             self.write_external(link)
@@ -246,7 +254,7 @@ class StateArrays(Selections, FixedAttributes):
         subset = self.subset(None)
         made = Workspace(self.tree, data, self.scratch, subset, skeleton.num_bodies, self.selections)
         self._made = made
-        if not self.has_soft:  # else each call is to look where points are
+        if not self.has_soft and self.deformed is None:  # else each call is to look where points are
             self.ready = made
             if skeleton.current_state is self:
                 skeleton.ready = made
@@ -256,7 +264,9 @@ class StateArrays(Selections, FixedAttributes):
         """What calls on this state work with, compiled if need be."""
         self.compiled()
         w = self.ready or self.prepare()
-        if self.skeleton.host is None and not self.has_soft:  # a world's steps would go unnoticed, and points' moves
+        if self.deformed is not None:
+            self.deformed.follow()
+        elif self.skeleton.host is None and not self.has_soft:  # a world's steps would go unnoticed, and points' moves
             self.settled = w
             self.held.data, self.held.tree = w.held, w.tree
         return w

@@ -89,7 +89,9 @@ def inverse_dynamics(
     w = state.settled or state.settle()
     if state.has_soft:
         refuse_moving(state, "compute_inverse_dynamics")
-    if with_external_forces:
+    if state.deformed is not None:
+        w.tau[:] = state.deformed.forces(w.u, w.udot, loaded=with_external_forces)
+    elif with_external_forces:
         current.joint_forces_of_state.call(w.tree, w.held)
     else:
         d = state.data
@@ -145,6 +147,9 @@ def _accelerate(state: State, w: Any, driven: bool, time_step: float | None) -> 
     """Accelerations by commands as they act; the status of the sweep."""
     if driven:
         drive(state, time_step)
+    if state.deformed is not None:
+        w.udot[:] = state.deformed.driven_accelerations(w.tau)
+        return -1
     status = current.joint_accelerations_of_state.call(w.tree, w.held)
     if driven:
         state.tree.prescribed[:] = 0  # all other results are those of the free tree

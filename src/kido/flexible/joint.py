@@ -1,0 +1,63 @@
+"""The joints of a flexible body: one whose coordinates are modes, and those that hold nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kido.errors import ModelError
+from kido.flexible.modes import Modes
+from kido.joints import JointKind
+from kido.skeleton import Joint, WeldJoint
+from kido.skeleton.joints.coordinates import CoordinateKind
+
+if TYPE_CHECKING:
+    from kido.skeleton.state.arrays import StateArrays
+
+
+class ModalJoint(Joint):
+    """Coordinates of a skeleton that are modes of the body it hangs on; it moves nothing by itself.
+
+    Its springs and dampers are the modal stiffness and damping, and can be changed like those of any joint.
+    `FlexibleBody` makes it.
+
+    Args:
+        modes: of the parent body.
+    """
+
+    kind = JointKind.WELD
+    has_modes = True
+    own_properties = ("modes",)
+
+    def __init__(self, name: str | None = None, modes: Modes | None = None, **options: Any):
+        if not isinstance(modes, Modes):
+            raise ModelError(f"joint {name!r}: modes: expected kido.flexible.Modes, got {modes!r}")
+        self.modes = modes
+        self.dof_suffixes = tuple(f".{mode}" for mode in modes.names)
+        super().__init__(name, **{"spring_stiffness": modes.stiffness, "damping": modes.damping, **options})
+
+    def _kind_of_coordinate(self, k: int) -> CoordinateKind:
+        return CoordinateKind.OTHER
+
+    def _changed(self) -> None:
+        if self.skeleton is not None:
+            self.skeleton.properties_changed()
+
+    def _deformed_state(self, state: StateArrays) -> Any:
+        """What computes for a state of the joint's skeleton; see `kido.flexible.deformed.Deformed`."""
+        from kido.flexible.deformed import Deformed
+
+        return Deformed(state)
+
+
+class NodeJoint(WeldJoint):
+    """Holds a body at a node of the flexible body it hangs on; `FlexibleBody` makes it.
+
+    Args:
+        node: the node's name.
+    """
+
+    own_properties = ("node",)
+
+    def __init__(self, name: str | None = None, node: str = "", **options: Any):
+        self.node = node
+        super().__init__(name, **options)

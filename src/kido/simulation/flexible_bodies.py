@@ -1,0 +1,96 @@
+"""The feature that worlds with flexible bodies have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kido.errors import ModelError
+from kido.flexible.filling import fill
+from kido.integrators import MoreauMidpoint
+from kido.jit import Struct
+from kido.joints import ActuatorType
+from kido.simulation.feature import Feature
+from kido.simulation.flexible_step import (
+    answer_flexible,
+    flexible_assemble_stage,
+    flexible_predict_stage,
+    move_flexible,
+)
+
+if TYPE_CHECKING:
+    from kido.simulation.engine import Engine
+
+
+class FlexibleBodies(Feature):
+    """Skeletons with flexible bodies: their sweeps in place of those of rigid trees."""
+
+    engine: Engine
+
+    def __init__(self, engine: Engine):
+        super().__init__(engine)
+        self.trees = np.array([any(joint.has_modes for joint in s.joints) for s in engine.skeletons], bool)
+        self.properties_changed()
+
+    @property
+    def any(self) -> bool:
+        """Whether there are flexible bodies."""
+        return bool(self.trees.any())
+
+    couples_bodies = any
+
+    def stages(self) -> dict[str | int, Any]:
+        if not self.any:
+            return {}
+        return {
+            "predict": flexible_predict_stage, "assemble": flexible_assemble_stage, "move_flexible": move_flexible,
+        }  # fmt: skip
+
+    def structs(self) -> dict[str, Struct | None]:
+        """Also tells who makes the responses of their trees."""
+        if self.any:
+            responses: Any = self.engine.responses.container
+            responses.apart[: len(self.trees)] = self.trees
+            responses.others, responses.others_of = answer_flexible, self.engine.world.address
+        return {"flex": self.container}
+
+    @property
+    def bound_trees(self) -> list[int]:
+        return np.flatnonzero(self.trees).tolist()
+
+    def options_changed(self) -> None:
+        integrator = self.engine.options.integrator
+        if self.any and not isinstance(integrator, MoreauMidpoint):
+            raise ModelError(f"worlds with flexible bodies step by MoreauMidpoint only, got {integrator!r}")
+
+    def properties_changed(self) -> None:
+        engine = self.engine
+        self.container = fill([engine.links[s] for s in engine.skeletons]) if self.any else None
+
+    def begin_run(self) -> None:
+        """See that all that acts is known of flexible bodies.
+
+        Raises:
+            ModelError: constraints between bodies or soft bodies in the world, or a coordinate of a skeleton with
+                flexible bodies whose actuator gives its motion, or that mimics another.
+        """
+        engine = self.engine
+        if not self.any:
+            return
+        if engine.constraints:
+            raise ModelError(
+                f"constraint {engine.constraints[0].name!r}: worlds with flexible bodies have no constraints between "
+                "bodies or closed loops"
+            )
+        soft = [s.name for s in engine.skeletons if s.soft_bodies]
+        if soft:
+            raise ModelError(f"skeleton {soft[0]!r} has soft bodies, and another one of its world flexible ones")
+        tree = engine.tree
+        refused = np.flatnonzero((tree.prescribed != 0) | (tree.actuator == ActuatorType.MIMIC))
+        for k in refused[self.trees[tree.tree_of_body[tree.body_of_dof[refused]]]]:
+            raise ModelError(
+                f"dof {engine.dof_name(int(k))!r}: its actuator is of type {ActuatorType(int(tree.actuator[k])).name}, "
+                "which worlds do not have for skeletons with flexible bodies; expected FORCE, PASSIVE, SERVO or "
+                "POSITION"
+            )
