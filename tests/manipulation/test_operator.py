@@ -73,6 +73,28 @@ def test_motions_end_where_they_are_to_and_masses_are_found() -> None:
     assert not operator.model.grasps.held and not operator.real.grasps.held
 
 
+def test_straight_motions_are_free_of_collisions_or_said_not_to_be() -> None:
+    operator, arm = bench()
+    tip, block = arm.forward_kinematics(), operator.model.body("block")
+    operator.model.see("wall", tip @ at(0, 0, 0.12), shape=kido.Box((0.2, 0.2, 0.04)), mass=1.0)
+    before = operator.control.reference()
+    with pytest.raises(PlanningError, match=r"operator: 'hand' touches 'wall/wall/.*' after \d+% of the way"):
+        operator.advance([arm], 0.15)
+    for now, then in zip(operator.control.reference(), before, strict=True):
+        np.testing.assert_array_equal(now, then)
+    wall = operator.model.body("wall")
+    assert operator.advance([arm], 0.15, touching=[wall]) > 0.0
+    operator, arm = bench()
+    operator.model.see("wall", tip @ at(0, 0, 0.12), shape=kido.Box((0.2, 0.2, 0.04)), mass=1.0)
+    assert operator.advance([arm], 0.15, touching=None) > 0.0
+    operator, arm = bench()
+    block = operator.model.body("block")
+    operator.hold(block, arm.bodies[-1])
+    operator.model.see("wall", block.world_transform @ at(0, 0, -0.06), shape=kido.Box((0.2, 0.2, 0.04)), mass=1.0)
+    with pytest.raises(PlanningError, match="'block' touches 'wall/wall/"):
+        operator.carry(block, straight_path(block.world_transform, (0.0, 0.0, -0.03)))
+
+
 def test_the_model_s_forces_hold_what_hangs_on_a_hand() -> None:
     """With the right mass, nothing moves: tau = g(q) of arm and block, to rounding."""
     operator, arm = bench(mass=1.0)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from typing import Any
+
 import numpy as np
 import pytest
 from manipulation_robots import ROBOTS, block, planar_arm
@@ -177,6 +179,29 @@ def test_planners_see_what_the_scene_has() -> None:
     assert (free == exact).mean() > 0.9  # spheres stand out by 4 mm, and margins are the largest of all
     with pytest.raises(kido.ModelError, match="expected a part of a robot"):
         scene.checker(find_parts(planar_arm(0.5))["arm"])
+
+
+def test_planners_test_a_robot_against_itself() -> None:
+    """Also one whose steps do not; while something hangs on it, too; but for pairs with a reason of their own."""
+    world = kido.World(gravity=(0, 0, 0))
+    arm = world.add_skeleton(planar_arm(0.5, 0.4, 0.3))
+    scene, part = CollisionScene(world), find_parts(arm)["arm"]
+    states = np.random.default_rng(2).uniform(-3.1, 3.1, (400, 3))
+    alone = scene.checker(part).states_are_free(states)
+    assert not arm.self_collision and 0.02 < (~alone).mean() < 0.5
+    cube = world.add_skeleton(block("cube"))
+    arm.positions = [0.0, 0.5, 0.6]
+    joint: Any = cube.joints[0]
+    joint.set_transform(arm.body("tip").world_transform)
+    grasps = Grasps(scene)
+    grasps.attach(cube.body(0), arm.body("tip"))
+    holding = scene.checker(part).states_are_free(states)
+    assert not (holding & ~alone).any() and (holding != alone).any()
+    solid = [body for body in arm.bodies if body.shapes]
+    for k, first in enumerate(solid):
+        for second in solid[:k]:
+            scene.filter.add(first, second, "may touch")
+    assert scene.checker(part).states_are_free(states).all()
 
 
 def test_mistakes_are_named() -> None:

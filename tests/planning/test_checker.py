@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -362,3 +364,27 @@ def test_mistakes_are_named():
     flat.bodies[1].add_shape(Plane())
     with pytest.raises(kido.ShapeError, match=r"link0.*Plane"):
         CollisionChecker(flat)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_answers_do_not_depend_on_neighbours(exact):
+    """States one at a time and in batches, in two orders, near an obstacle and the arm itself: the same answers."""
+    room = Environment().add("it", Box((0.3, 0.2, 0.25)), (0.35, 0.1, 0.6))
+    checker = CollisionChecker(arm(4, Cylinder(0.2, 0.2)), room, tolerance=0.02, exact=exact)
+    q = np.random.default_rng(3).uniform(-2.9, 2.9, (1000, 4))
+    together, order = checker.states_are_free(q), np.random.default_rng(4).permutation(len(q))
+    assert 0.1 < together.mean() < 0.9
+    assert (together == [checker.is_free(state) for state in q]).all()
+    assert (together[order] == checker.states_are_free(q[order])).all()
+
+
+def test_threads_take_turns():
+    """Four threads ask one checker, and each gets the answers that one alone gets."""
+    room = Environment().add("it", Box((0.3, 0.2, 0.25)), (0.35, 0.1, 0.6))
+    checker = CollisionChecker(arm(4, Box((0.1, 0.06, 0.36))), room)
+    sets = np.random.default_rng(5).uniform(-2.9, 2.9, (4, 4000, 4))
+    alone = [checker.states_are_free(q) for q in sets]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(5):
+            together = list(pool.map(checker.states_are_free, sets))
+            assert all((a == b).all() for a, b in zip(alone, together, strict=True))

@@ -18,6 +18,7 @@ from kido.shapes import (
     Cone,
     Cylinder,
     Ellipsoid,
+    Heightmap,
     Mesh,
     Plane,
     PointCloud,
@@ -49,6 +50,7 @@ OBSTACLES: list[Shape] = [
     Mesh(0.6 * tetrahedron()[0], tetrahedron()[1]),
     Mesh(0.6 * tetrahedron()[0], tetrahedron()[1], collide_as="triangles"),
     Plane((0.0, 0.1, 1.0), 0.05),
+    Heightmap(np.random.default_rng(8).uniform(-0.1, 0.1, (4, 4)), 0.15),
 ]
 
 
@@ -59,7 +61,7 @@ def parts(shape: Shape) -> list[tuple[Shape, np.ndarray]]:
         return [(Box((shape.spacing, shape.spacing, shape.spacing)), c) for c in shape.centers]
     if isinstance(shape, PointCloud):
         return [(Sphere(shape.radius), c) for c in shape.points]
-    if isinstance(shape, Mesh) and shape.collide_as == "triangles":
+    if isinstance(shape, Heightmap) or (isinstance(shape, Mesh) and shape.collide_as == "triangles"):
         found = []
         for f in shape.faces:
             a, b, c = shape.vertices[f]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -17,9 +19,12 @@ from kido.planning import (
     Environment,
     OmplPlanner,
     RRTConnect,
+    ruckig_law,
     shortened,
     smooth_curve,
+    time_optimal,
 )
+from kido.planning.curves import SpaceSpline
 from kido.planning.samples import Samples
 from kido.shapes import Box
 
@@ -156,6 +161,94 @@ def test_a_plate_turns_to_fly_through_a_slot():
     assert best.length < min(path.length, roadmap.length)
 
 
+def states_near(skeleton: kido.Skeleton, rng: np.random.Generator, n: int) -> np.ndarray:
+    return random_states(rng, n) if skeleton.num_dofs == 6 else random_states(rng, n)[:, :3]
+
+
+@pytest.mark.parametrize("made", [flying, ball_joint])
+def test_curves_are_smooth_motions(made):
+    """Derivatives of states, rotations and places as the skeleton moves, by differences; ends and continuity."""
+    skeleton = made()
+    checker = CollisionChecker(skeleton)
+    curve = SpaceSpline(checker.space, states_near(skeleton, np.random.default_rng(4), 8))
+    s = np.concatenate([np.linspace(0.01, 0.99, 60), curve.t[4:-4]])  # at knots too, where a derivative may jump
+    h, body = 1e-5, skeleton.bodies[0]
+
+    def pose(x: float) -> np.ndarray:
+        skeleton.positions = curve(x)
+        return np.array(body.world_transform)
+
+    for x in s:
+        X, before, after = pose(x), pose(x - h), pose(x + h)
+        w = Rotation.from_matrix(before[:3, :3].T @ after[:3, :3]).as_rotvec() / (2 * h)
+        v = X[:3, :3].T @ (after[:3, 3] - before[:3, 3]) / (2 * h)
+        assert curve(x, 1) == pytest.approx(np.concatenate([w, v])[: skeleton.num_dofs], abs=1e-6)
+    for order in (2, 3):
+        inner = np.linspace(0.01, 0.99, 60)  # the third jumps at knots
+        by_difference = (curve(inner + h, order - 1) - curve(inner - h, order - 1)) / (2 * h)
+        assert np.abs(curve(inner, order) - by_difference).max() < 1e-6 * np.abs(by_difference).max()
+    knots = curve.t[4:-4]
+    assert curve(knots - 1e-9, 2) == pytest.approx(curve(knots + 1e-9, 2), abs=1e-3)
+
+
+def test_planned_rotations_become_motions():
+    """A plate through a slot: path, smooth curve, time law; free all along, at rest at both ends, within limits."""
+    checker, start, goal = slotted(0.25), [0, 0, 0, -0.7, 0, 0], [0, 0, 0, 0.7, 0, 0]
+    path = shortened(checker, RRTConnect(checker, seed=1).plan(start, goal, max_seconds=60.0))
+    curve = smooth_curve(checker, path)
+    law = time_optimal(curve, 400, velocity=2.0, acceleration=5.0)
+    t = np.linspace(0.0, law.duration, 2000)
+    assert checker.states_are_free(law.positions(t)).all()
+    assert checker.space.distances(law.positions(t[[0, -1]]), [start, goal]) == pytest.approx(0.0, abs=1e-9)
+    assert np.abs(law.velocities(t)).max() < 2.0 + 1e-3 and np.abs(law.velocities(t[[0, -1]])).max() < 1e-9
+    assert np.abs(law.accelerations(t)).max() < 5.0 * 1.02  # between points of the grid
+    forces = np.array([12.0] * 3 + [25.0] * 3)
+    law = time_optimal(curve, 400, velocity=2.0, force=forces, skeleton=checker.skeleton)
+    skeleton = checker.skeleton
+    most = 0.0
+    for x, u, a in zip(law.positions(t), law.velocities(t), law.accelerations(t), strict=True):
+        most = max(most, np.abs(skeleton.inverse_dynamics(x, u, a) / forces).max())
+    assert 0.97 < most < 1.02
+
+
+def test_tasks_are_met_on_the_way_by_ball_joints():
+    """A ball joint whose rod's tip stays at a height: from one side to the other, round a post."""
+    skeleton = ball_joint()
+    tip = skeleton.add_body(
+        "tip", kido.WeldJoint(transform_from_parent=(0.0, 0.0, 0.85)), skeleton.body("rod"), INERTIA
+    )
+    room = Environment().add("post", Box((0.1, 0.1, 3.0)), [0.5, 0.0, 0.0])
+    checker = CollisionChecker(skeleton, room)
+    target, free = np.eye(4), [np.inf, np.inf, 0.0]
+    target[2, 3] = 0.5
+    task = kido.ik.Task.position(tip, target, bounds=[np.negative(free), free])
+    planner = ConstrainedRRTConnect(checker, kido.IkSolver([task], dofs=[0, 1, 2], attempts=1), seed=2)
+    ends: list[Any] = [planner.project(Rotation.from_euler("ZY", [z, 0.9]).as_rotvec()) for z in (-0.8, 0.8)]
+    path = planner.plan(*ends, max_seconds=60.0)
+    q = path.at(np.linspace(0.0, 1.0, 300))
+    assert checker.states_are_free(q).all()
+    heights = []
+    for x in q:
+        skeleton.positions = x
+        heights.append(tip.world_transform[2, 3])
+    assert np.abs(np.array(heights) - 0.5).max() < 2e-3  # between states by some share of the step squared
+    assert checker.space.distances(path.states[[0, -1]], ends) == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("made", [flying, ball_joint, wheel])
+def test_planners_of_ompl_turn_too(made):
+    pytest.importorskip("ompl")
+    skeleton = made()
+    room = Environment().add("post", Box((0.1, 0.1, 0.1)), [-0.7, 0.0, 0.0])
+    checker = CollisionChecker(skeleton, room)
+    rng, n = np.random.default_rng(6), skeleton.num_dofs
+    q = rng.uniform(-9.0, 9.0, (40, 1)) if n == 1 else states_near(skeleton, rng, 40)
+    start, goal = q[checker.states_are_free(q)][:2]
+    path = OmplPlanner(checker).plan(start, goal)
+    assert checker.space.distances(path.states[[0, -1]], [start, goal]) == pytest.approx(0.0, abs=1e-9)
+    assert checker.states_are_free(path.at(np.linspace(0.0, 1.0, 500))).all()
+
+
 def test_mistakes_are_named():
     skeleton = ball_joint()
     names = [dof.name for dof in skeleton.dofs]
@@ -167,12 +260,7 @@ def test_mistakes_are_named():
     limited.dofs[1].position_upper_limit = 1.0
     with pytest.raises(kido.ModelError, match="without"):
         CollisionChecker(limited)
-    checker = CollisionChecker(skeleton)
-    path = RRTConnect(checker).plan([0.0, 0.0, 0.0], [1.0, 0.0, 0.0])
-    with pytest.raises(kido.ModelError, match="smooth_curve"):
-        smooth_curve(checker, path)
-    with pytest.raises(kido.ModelError, match="ConstrainedRRTConnect"):
-        ConstrainedRRTConnect(checker, kido.IkSolver(skeleton.body("rod")))
-    pytest.importorskip("ompl")
-    with pytest.raises(kido.ModelError, match="OmplPlanner"):
-        OmplPlanner(checker)
+    pytest.importorskip("ruckig")
+    path = RRTConnect(CollisionChecker(skeleton)).plan([0.0, 0.0, 0.0], [1.0, 0.0, 0.0])
+    with pytest.raises(kido.ModelError, match="ruckig_law: the path has rotations"):
+        ruckig_law(path, velocity=1.0, acceleration=1.0, jerk=1.0)

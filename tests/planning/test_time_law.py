@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.interpolate import BSpline, CubicSpline
 
 import kido
 from kido.batch import Batch
-from kido.planning import PlanningError, time_optimal
+from kido.planning import PlanningError, ruckig_law, time_optimal, toppra_law
 
 LIMIT = 1e-9  # beyond a limit, in shares of it
 
@@ -96,19 +98,56 @@ def test_limits_between_points_if_asked_for():
 
 def test_durations_are_toppras():
     """By a library of the same method, where it is installed, with the same discretization."""
-    toppra = pytest.importorskip("toppra")
-    toppra.setup_logging("ERROR")
+    pytest.importorskip("toppra")
     for seed in range(3):
         curve, v, a = random_curve(seed)
-        kind = toppra.constraint.DiscretizationType.Interpolation
-        limits = [
-            toppra.constraint.JointVelocityConstraint(np.column_stack([-v, v])),
-            toppra.constraint.JointAccelerationConstraint(np.column_stack([-a, a]), discretization_scheme=kind),
-        ]
-        path = toppra.SplineInterpolator(curve.x, curve(curve.x))
-        grid = np.linspace(0, 1, 300)
-        made = toppra.algorithm.TOPPRA(limits, path, gridpoints=grid, solver_wrapper="seidel").compute_trajectory()
-        assert time_optimal(curve, grid, velocity=v, acceleration=a).duration == pytest.approx(made.duration, rel=1e-4)
+        by_toppra = toppra_law(curve, 300, velocity=v, acceleration=a)
+        law = time_optimal(curve, 300, velocity=v, acceleration=a)
+        assert law.duration == pytest.approx(by_toppra.duration, rel=1e-4)
+        assert excess(by_toppra, v, a) < 1.0 + 1e-5  # as it has them
+    with pytest.raises(kido.StateError, match="velocity: expected limits below and above 0"):
+        toppra_law(curve, velocity=0.0, acceleration=1.0)
+
+
+def test_motions_of_ruckig_keep_limits_and_stay_on_straight_ways():
+    """Within limits of velocity, acceleration and, by differences, jerk; a coordinate alone takes (32 d / j)^(1/3)."""
+    pytest.importorskip("ruckig")
+    law = ruckig_law([[0.0], [1.0]], velocity=9.0, acceleration=9.0, jerk=10.0)
+    assert law.duration == pytest.approx((32 / 10.0) ** (1 / 3), rel=1e-9)
+    rng = np.random.default_rng(3)
+    q, v, a, j = rng.uniform(-1, 1, (4, 7)), rng.uniform(1, 2, 7), rng.uniform(2, 6, 7), rng.uniform(20, 60, 7)
+    limits: dict[str, Any] = {"velocity": v, "acceleration": a, "jerk": j}
+    durations = {}
+    for straight in (True, False):
+        law = ruckig_law(q, straight=straight, **limits)
+        t = np.linspace(0.0, law.duration, 5001)
+        jerk = np.diff(law.accelerations(t), axis=0) / np.diff(t)[:, None]
+        for value, limit in ((law.velocities(t), v), (law.accelerations(t), a), (jerk, j)):
+            assert 0.9 < np.abs(value / limit).max() < 1.0 + 1e-9
+        assert law.positions(law.times) == pytest.approx(q, abs=1e-9)
+        assert law.velocities(law.times) == pytest.approx(0.0, abs=1e-9)
+        h = 1e-6
+        inner = t[1:-1]
+        by_difference = (law.positions(inner + h) - law.positions(inner - h)) / (2 * h)
+        assert law.velocities(inner) == pytest.approx(by_difference, abs=1e-8)
+        durations[straight] = law.duration
+        piece = law.positions(np.linspace(law.times[1], law.times[2], 50)) - q[1]
+        way = q[2] - q[1]
+        off = np.abs(piece - np.outer(piece @ way / (way @ way), way)).max()
+        assert off < 1e-12 if straight else off > 1e-3
+    assert durations[False] < durations[True]
+    moving = ruckig_law(q[:2], straight=False, start_velocity=0.5 * v, **limits)
+    assert moving.velocities(0.0) == pytest.approx(0.5 * v)
+    assert ruckig_law(q[[0, 0]], **limits).duration == 0.0
+    for options, message in (
+        ({"start_velocity": v}, "begins at rest"),
+        ({"start_velocity": [np.nan] * 7}, "expected 7 finite"),
+        ({"jerk": [[-1.0] * 7, [2.0] * 7]}, "symmetric"),
+    ):
+        with pytest.raises(kido.StateError, match=message):
+            ruckig_law(q, **{**limits, **options})
+    with pytest.raises(kido.StateError, match="at least two"):
+        ruckig_law(q[:1], **limits)
 
 
 def test_laws_are_consistent_motions():

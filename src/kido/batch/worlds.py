@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ from numpy.typing import ArrayLike
 from kido.arrays import ReadOnlyArray
 from kido.attributes import FixedAttributes, named_arguments
 from kido.batch.arguments import Array, numbers, whole_number
+from kido.batch.crew import Crew
 from kido.batch.differences import (
     Differences,
     Property,
@@ -21,19 +20,17 @@ from kido.batch.differences import (
     read_properties,
     set_properties,
 )
-from kido.batch.lockstep import why_alone
-from kido.batch.rollout_lanes import LaneWorker
-from kido.batch.rollout_worker import Job, Worker
+from kido.batch.model import counterpart, places_of, refuse_controllers, world_of, worlds_of
+from kido.batch.rollout_worker import Job
 from kido.batch.world_image import Image, Store
-from kido.errors import ConcurrencyError, ModelError, StateError
+from kido.errors import ConcurrencyError, StateError
 from kido.jit import JIT_DISABLED
 from kido.jit.team import available_cores
 from kido.simulation import World, WorldSnapshot
-from kido.simulation.world_state import put_state, state_of
+from kido.simulation.world_state import state_of
 from kido.skeleton import BodyNode, Skeleton
 from kido.turns import Turn
 
-_POLL = 0.1  # [s] a run looks this often whether it was interrupted, and reports progress
 _NOT_KEPT = ("carried", "pushes")  # of states: they matter to callbacks, which are not called, and to `World.push`
 
 
@@ -103,21 +100,9 @@ class Worlds(FixedAttributes):
     ):
         if not isinstance(lanes, bool):
             raise StateError(f"worlds: lanes: expected True or False, got {lanes!r}")
-        models = _worlds_of(model)
-        world, chosen = _world_of(models[0] if models else model, skeleton)
-        remembering = [c.name for c in world.controllers if c.has_state]
-        if remembering:
-            raise ModelError(
-                f"worlds like {world.name!r}: {', '.join(remembering)} has states that snapshots of worlds lack, "
-                "and batches put worlds back to these; run such worlds one by one, by `World.step` or `System.run` "
-                "(`kido.systems.Dispersion` draws what differs)"
-            )
-        asking = [c.name for c in world.controllers if c.calls_python]
-        if asking:
-            raise ModelError(
-                f"worlds like {world.name!r}: controllers {', '.join(asking)} are called from Python, which batches do "
-                "not; those of kido.control without functions of time run compiled"
-            )
+        models = worlds_of(model)
+        world, chosen = world_of(models[0] if models else model, skeleton)
+        refuse_controllers(world)
         if number is not None:
             number = whole_number("number", number)
         if models and number not in (None, len(models)):
@@ -140,13 +125,11 @@ class Worlds(FixedAttributes):
         self.dof_names = [engine.dof_name(int(k)) for k in self.dofs]
         self.threads = 1 if JIT_DISABLED else available_cores() if threads is None else whole_number("threads", threads)
         self.turn = Turn()
-        self.why_alone = why_alone(self.world) if lanes else "lanes were not asked for"
+        self._crew = Crew(self.world, self.threads, lanes)
+        self.why_alone = self._crew.why_alone
         self.differences: Differences | None = differences_of(self._models) if models else None
         states = [state_of(w) for w in self._models or [self.world]]
         self._starts = [{key: value for key, value in state.items() if key not in _NOT_KEPT} for state in states]
-        self._workers: list[Worker] = [self._worker(self.world)]
-        self._pool: ThreadPoolExecutor | None = None
-        self._process = os.getpid()
         counts = self.counts(properties)
         count = number or next(iter(counts.values()), 1)
         self.store: Any = None
@@ -154,12 +137,9 @@ class Worlds(FixedAttributes):
         self._properties: list[Property] = []
         self.begin(count, properties, bodies)
 
-    def _worker(self, world: World) -> Worker:
-        return Worker(world) if self.why_alone else LaneWorker(world)
-
     def begin(self, number: int, properties: Mapping[str, Any] | None, bodies: Sequence[BodyNode | str]) -> None:
         """Have so many worlds, which begin; with other properties, and bodies whose contact wrenches are read."""
-        sensors = self._bodies(bodies)
+        sensors = places_of(self.world, bodies, self._index)
         if sensors != self.sensors:
             self.sensors = sensors
         if not self._models:
@@ -286,7 +266,7 @@ class Worlds(FixedAttributes):
             if self.turn.doing:
                 raise ConcurrencyError(f"worlds like {self.world.name!r}: `progress` may not step them")
             with self.turn.used("stepped"):
-                self._run(job, progress)
+                self._crew.run(job, progress)
         self.steps[job.worlds] += job.steps[job.worlds]
         self.errors.update(job.errors)
         failed = np.array(sorted(job.errors), np.int64)
@@ -294,32 +274,6 @@ class Worlds(FixedAttributes):
             self.store.view(name, slice(0, len(self._starts[0]["q"])))[failed] = np.nan
             self._wrenches[failed] = np.nan
         self.store.widen()
-
-    def _run(self, job: Job, progress: Callable[[int, int], Any] | None) -> None:
-        together = len(self._workers[0].members)
-        threads = max(1, min(self.threads, -(-len(job.worlds) // together)))
-        while len(self._workers) < threads:
-            self._workers.append(self._worker(self.world.clone()))
-        workers = self._workers[:threads]
-        for worker in workers:
-            worker.prepare(job)
-        if threads == 1 and progress is None and len(job.worlds) * job.total <= _AT_ONCE:
-            workers[0].run(job)
-            return
-        if self._pool is None or self._process != os.getpid():  # threads do not survive a fork
-            self._pool, self._process = ThreadPoolExecutor(self.threads), os.getpid()
-        waiting: set[Future[None]] = {self._pool.submit(worker.run, job) for worker in workers}
-        try:
-            while waiting:
-                finished, waiting = wait(waiting, timeout=_POLL, return_when=FIRST_COMPLETED)
-                if progress is not None:
-                    progress(job.finished, len(job.worlds))
-                for future in finished:
-                    future.result()
-        except BaseException:
-            job.stopped = True
-            wait(waiting)
-            raise
 
     # States ------------------------------------------------------------------------------------------------
 
@@ -406,33 +360,6 @@ class Worlds(FixedAttributes):
             for own, new in zip(self._properties, properties, strict=True):
                 own.values[which] = new.values
 
-    def _bodies(self, bodies: Sequence[BodyNode | str]) -> list[tuple[int, int]]:
-        """Skeleton and body indices of bodies."""
-        found = []
-        names = [s.name for s in self.world.skeletons]
-        for body in bodies:
-            if isinstance(body, BodyNode):
-                if body.skeleton is None or body.skeleton.name not in names:
-                    raise ModelError(f"worlds: bodies: {body.name!r} is no body of world {self.world.name!r}")
-                place, name = names.index(body.skeleton.name), body.name
-            elif isinstance(body, str):
-                skeleton, _, name = body.rpartition("/")
-                place = names.index(self.world.skeleton(skeleton).name) if skeleton else self._place_of(name)
-            else:
-                raise ModelError(f"worlds: bodies: expected bodies or their names, got {body!r}")
-            found.append((place, self.world.skeletons[place].body(name).index))
-        return found
-
-    def _place_of(self, name: str) -> int:
-        """The one skeleton that has a body of a name; the chosen one if there are several."""
-        if self._index is not None:
-            return self._index
-        having = [k for k, s in enumerate(self.world.skeletons) if any(b.name == name for b in s.bodies)]
-        if len(having) != 1:
-            what = "no body has" if not having else "several bodies have"
-            raise ModelError(f"worlds: bodies: {what} the name {name!r}; 'skeleton/body' names one")
-        return having[0]
-
     # One of them -------------------------------------------------------------------------------------------
 
     @named_arguments
@@ -454,7 +381,7 @@ class Worlds(FixedAttributes):
         snapshot = self.snapshot(k)
         twin = (self._models[k] if self._models else self.world).clone()
         names = [s.name for s in self.world.skeletons]
-        own = {p.name: [_counterpart(thing, twin, names) for thing in p.things] for p in self._properties}
+        own = {p.name: [counterpart(thing, twin, names) for thing in p.things] for p in self._properties}
         set_properties([Property(p.name, own[p.name], p.values) for p in self._properties], k)
         twin.restore(snapshot)
         return twin
@@ -468,13 +395,8 @@ class Worlds(FixedAttributes):
         """
         k = self._number(k)
         with self.turn:
-            worker, member = self._workers[0], self._workers[0].members[0]
-            member.world.restore(snapshot)
-            member.engine.world.steps = self.steps[k] = snapshot.num_steps
-            worker.place(member)
-            self.store.keep(worker.images, worker.addresses[:1], np.array([k]))
-            put_state(member.world, self._starts[0])  # external forces are those of the model
-            worker.place(member)
+            self._crew.take(self.store, k, snapshot, self._starts[0])
+            self.steps[k] = snapshot.num_steps
             self.errors.pop(k, None)
 
     def _number(self, k: int) -> int:
@@ -488,53 +410,7 @@ class Worlds(FixedAttributes):
         if k in self.errors:
             raise StateError(f"world {k} has failed: {self.errors[k]}")
         with self.turn:
-            worker, member = self._workers[0], self._workers[0].members[0]
-            if self.store.put(worker.images, worker.addresses[:1], np.array([k])):
-                worker.place(member)
-            steps = int(member.engine.world.steps)
-            member.world.clock = {"steps": steps, "steps_before": 0, "time_before": 0.0}
-            return member.world
+            return self._crew.show(self.store, k)
 
     def __repr__(self) -> str:
         return f"Worlds({self.world.name!r}, {len(self)} worlds, {self.num_dofs} dofs, {len(self.errors)} failed)"
-
-
-_AT_ONCE = 20_000  # steps of worlds that are done in the calling thread, without looking for interruptions
-
-
-def _counterpart(thing: Any, twin: World, names: Sequence[str]) -> Any:
-    """What a world, body or coordinate is in a copy of its world."""
-    if isinstance(thing, World):
-        return twin
-    if isinstance(thing, BodyNode):
-        return twin.skeletons[names.index(thing.skeleton.name)].bodies[thing.index]
-    return twin.skeletons[names.index(thing.joint.child.skeleton.name)].dofs[thing.index]
-
-
-def _worlds_of(model: Any) -> list[World]:
-    """The worlds of a sequence; none of anything else."""
-    if isinstance(model, World | Skeleton | str) or not isinstance(model, Sequence):
-        return []
-    if not model:
-        raise ModelError("worlds: expected worlds, got none")
-    for k, world in enumerate(model):
-        if not isinstance(world, World):
-            raise ModelError(f"worlds: expected worlds, got {type(world).__name__} as number {k}")
-    return list(model)
-
-
-def _world_of(model: Any, skeleton: Any) -> tuple[World, Skeleton | None]:
-    """A world of the model, and the skeleton of it that was chosen."""
-    if isinstance(model, Skeleton):
-        if model.host is not None:
-            return model.host, model  # type: ignore[return-value]
-        world = World(model.name, gravity=model.gravity)
-        return world, world.add_skeleton(model.clone())
-    if not isinstance(model, World):
-        raise ModelError(f"worlds: expected a world or a skeleton, got {type(model).__name__}")
-    if skeleton is None:
-        return model, None
-    chosen = skeleton if isinstance(skeleton, Skeleton) else model.skeleton(skeleton)
-    if chosen.host is not model:
-        raise ModelError(f"worlds: skeleton {chosen.name!r} is not in world {model.name!r}")
-    return model, chosen

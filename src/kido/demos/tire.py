@@ -21,6 +21,7 @@ def change(operator, log):
     model, real, control, noise = operator.model, operator.real, operator.control, np.random.default_rng(3)
     base, left, right = (model.part(name, "two_arms") for name in ("base", "left_arm", "right_arm"))
     hub, nuts = model.world.skeleton("scene").body("hub"), [model.world.skeleton(f"nut_{k}") for k in range(3)]
+    racks = {name: model.world.skeleton("scene").body(f"rack_{name}") for name in RACKS}
     trunk = [control.skeleton.dof(name) for name in ("base_x", "base_y", "base_yaw", "torso_lift")]
 
     def turn_nuts(turns):
@@ -58,9 +59,10 @@ def change(operator, log):
         log[name] = GUESS + found.mass, found.mass_deviation
         weigh(model, name, log[name][0])
 
-    def bring(name, way, turn=0.0):
+    def bring(name, way, turn=0.0, rest=()):
         operator.begin()
-        yield operator.carry(model.body(name), straight_path(model.body(name).world_transform, way, turn))
+        path = straight_path(model.body(name).world_transform, way, turn)
+        yield operator.carry(model.body(name), path, touching=rest)
 
     def leave():
         operator.release(left.name, right.name)
@@ -81,12 +83,12 @@ def change(operator, log):
     yield from find_mass("flat")
     yield from drive(RACKS["flat"])
     yield from bring("flat", (0.12, 0, 0))
-    yield from bring("flat", (0, 0, -0.08))
+    yield from bring("flat", (0, 0, -0.08), rest=[racks["flat"]])
     yield from leave()
     log["phase"] = "fetches the spare wheel"
     yield from drive(RACKS["spare"])
     yield from take("spare")
-    yield from bring("spare", (0, 0, 0.02))
+    yield from bring("spare", (0, 0, 0.02), rest=[racks["spare"]])
     yield from find_mass("spare")
     yield from bring("spare", (-0.12, 0, 0))
     log["phase"] = "mounts it"

@@ -153,7 +153,7 @@ class ImageSensor(_Looking):
     Args:
         camera: a `kido.rendering.Camera` or `CameraNode`, which says where it is, and by its lens what it sees.
         kinds: which images, of "color", "depth" and "segmentation".
-        oversampling, shadows: of the `kido.rendering.Renderer`.
+        oversampling, shadows, device: of the `kido.rendering.Renderer`.
         values: name, rate and others as of models.
 
     Raises:
@@ -181,6 +181,7 @@ class ImageSensor(_Looking):
         *,
         oversampling: int = 1,
         shadows: bool = False,
+        device: str = "cpu",
         rate: Any = None,
         **values: Any,
     ):
@@ -201,7 +202,7 @@ class ImageSensor(_Looking):
         made = {"color": Output("1", (*size, 3)), "depth": Output("m", size), "segmentation": Output("1", size)}
         self.redeclare(**{kind: made[kind] if kind in self._kinds else None for kind in KINDS})
         self.redeclare(n=Noise(size) if "depth" in self._kinds else None)
-        self._options = {"oversampling": oversampling, "shadows": shadows}
+        self._options = {"oversampling": oversampling, "shadows": shadows, "device": device}
         self._images: Images | None = None
 
     @property

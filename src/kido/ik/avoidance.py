@@ -19,7 +19,6 @@ from kido.ik.coupling import coupling_of
 from kido.ik.engine import search
 from kido.ik.result import IkResult
 from kido.ik.tasks import Task
-from kido.jit import LANES
 from kido.turns import Turn
 
 if TYPE_CHECKING:
@@ -37,10 +36,12 @@ class Avoided(Protocol):
     Attributes:
         skeleton: whose states.
         columns: coordinates of states.
+        turn: whose turn it is to use it.
     """
 
     skeleton: Skeleton
     columns: NDArray[np.int64]
+    turn: Turn
 
     @property
     def held_positions(self) -> Array:
@@ -90,7 +91,6 @@ class Avoidance:
                 "a checker that plans with them"
             )
         self.checker: Avoided = checker
-        self._turn = Turn()  # to use the checker, also of copies
         self._made: Any = tasks, dofs, skeleton, options
         self._solvers: tuple[IkSolver, IkSolver] | None = None
 
@@ -101,9 +101,7 @@ class Avoidance:
                 f"avoid: the checker is of skeleton {skeleton.name!r}, and not copied: make a solver for the copy with "
                 "a checker of the copy"
             )
-        twin = Avoidance(self.checker, skeleton, copy.deepcopy(tasks, memo), dofs, options)
-        twin._turn = self._turn
-        return twin
+        return Avoidance(self.checker, skeleton, copy.deepcopy(tasks, memo), dofs, options)
 
     @property
     def solvers(self) -> tuple[IkSolver, IkSolver]:
@@ -129,7 +127,7 @@ class Avoidance:
         numbers, contacts = found.numbers.copy(), [None] * len(found)
         n = numbers.shape[1] - search.REPORT
         X = targets.reshape(len(targets), -1, 4, 4) if targets.shape[1] else None
-        with self._turn:
+        with self.checker.turn:
             met = np.flatnonzero(found.success)
             left = met[self._touch(numbers[met, :n])]
             left = self._restarted(numbers, left, X, threads)
@@ -175,9 +173,5 @@ class Avoidance:
         return np.delete(left, free)
 
     def _touch(self, q: Array) -> NDArray[np.bool_]:
-        """At which positions (samples, dofs) something touches, whatever other positions are asked about."""
-        states = np.ascontiguousarray(q[:, self.checker.columns])
-        touch = ~self.checker.states_are_free(states)
-        # Beside others spheres are looked at that a state alone has no need of: so again, eight of a state.
-        touch[touch] = ~self.checker.states_are_free(np.repeat(states[touch], LANES, axis=0))[::LANES]
-        return touch
+        """At which positions (samples, dofs) something touches."""
+        return ~self.checker.states_are_free(np.ascontiguousarray(q[:, self.checker.columns]))

@@ -15,15 +15,13 @@ from kido.constraints import RevoluteJointConstraint, WeldJointConstraint
 from kido.errors import ModelError, NameLookupError
 from kido.manipulation.fusion import checked_covariance, fused
 from kido.manipulation.grasp import Grasp, Home, is_free, is_solid, momentum_about, root_of, tree_of
-from kido.manipulation.scene import CollisionScene, rigid_group
+from kido.manipulation.scene import OWN_BODIES, CollisionScene, rigid_group
 from kido.math.transform import as_flag, as_transform, as_unit_vector, inverse_transform
 from kido.skeleton import Attachment, BodyNode, Inertia, Skeleton, WeldJoint
 from kido.skeleton.naming import free_name
 from kido.skeleton.nodes.node import FrameNode
 
 Array = NDArray[np.float64]
-
-_OWN = "own bodies, not tested"
 
 
 class Grasps(FixedAttributes):
@@ -163,14 +161,14 @@ class Grasps(FixedAttributes):
         if not robot.self_collision:
             for a, b in itertools.combinations(filter(is_solid, robot.bodies), 2):
                 if b not in rigid_group(a):
-                    self._scene.filter.add(a, b, _OWN)
+                    self._scene.filter.add(a, b, OWN_BODIES)
             robot.self_collision = True
             self._opened.append(robot)
 
     def _shut(self, robot: Skeleton) -> None:
         """As it was, once nothing hangs on it."""
         if robot in self._opened and all(g._home is None or g.hand.skeleton is not robot for g in self._held.values()):
-            self._scene.take_off(robot, _OWN)
+            self._scene.take_off(robot, OWN_BODIES)
             robot.self_collision = False
             self._opened.remove(robot)
 

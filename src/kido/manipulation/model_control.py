@@ -19,7 +19,7 @@ from kido.manipulation.load_sharing import FrictionGrip, LoadShare, LoadSharing,
 from kido.manipulation.model import RobotModel
 from kido.manipulation.payload import PayloadEstimate, estimate_payload
 from kido.math.transform import as_positive
-from kido.planning import TimeLaw
+from kido.planning import RuckigLaw, TimeLaw
 from kido.reprs import brief
 from kido.skeleton import BodyNode, Group, Skeleton
 
@@ -86,7 +86,7 @@ class ModelControl(Controller):
         self._grip = grip
         self._time, self._start = 0.0, 0.0
         self._rest = np.array(skeleton.positions)
-        self._law: tuple[TimeLaw, NDArray[np.intp]] | None = None
+        self._law: tuple[TimeLaw | RuckigLaw, NDArray[np.intp]] | None = None
         self._share: LoadShare | None = None
         self._squeeze: tuple[list[Grasp], float, Array] | None = None  # of which grasps, until when, in object's axes
         self._rows: list[tuple[Array, ...]] | None = None
@@ -103,7 +103,7 @@ class ModelControl(Controller):
 
     # What it follows -------------------------------------------------------------------------------------------
 
-    def follow(self, law: TimeLaw, dofs: Group | Sequence[Any]) -> float:
+    def follow(self, law: TimeLaw | RuckigLaw, dofs: Group | Sequence[Any]) -> float:
         """Move some coordinates by a time law from now on; the others stay where they are to be. Its duration [s].
 
         Raises:

@@ -15,9 +15,10 @@ from kido.errors import ModelError
 from kido.manipulation.model import RobotModel
 from kido.manipulation.model_control import ModelControl
 from kido.manipulation.parts import Part
+from kido.manipulation.scene import Place
 from kido.math.lie import exp_pose
 from kido.math.transform import as_positive, as_vector, inverse_transform
-from kido.planning import RRTConnect, goal_states, shortened, smooth_curve, time_optimal
+from kido.planning import PlanningError, RRTConnect, goal_states, shortened, smooth_curve, time_optimal
 from kido.skeleton import BodyNode, Group
 from kido.skeleton.nodes.node import FrameNode
 
@@ -121,25 +122,60 @@ class Operator(FixedAttributes):
             every[:, np.cumsum([part.num_dofs for part in poses]) - 1] = last
         return self.move(_together(poses), every)
 
-    def along(self, poses: Mapping[Part, ArrayLike], speed: float | None = None) -> float:
-        """Tips go through poses, (samples, 4, 4) by part, all together, whatever is in the way; the duration [s].
+    def along(
+        self, poses: Mapping[Part, ArrayLike], speed: float | None = None, touching: Iterable[Place] | None = ()
+    ) -> float:
+        """Tips go through poses, (samples, 4, 4) by part, all together; the duration [s].
+
+        Args:
+            poses: by part.
+            speed: another one than the operator's.
+            touching: skeletons, bodies or shapes of the model that may be touched, such as what is grasped, put down or
+                moved by it; None: whatever is in the way.
 
         Raises:
             StateError: a pose is not met, or only by a jump.
+            PlanningError: something else would be touched on the way.
         """
         self.begin()
         rows = np.hstack([part.follow(path) for part, path in poses.items()])
         curve = scipy.interpolate.CubicSpline(np.linspace(0.0, 1.0, len(rows)), rows)
-        return self._follow(_together(poses), curve, speed)
+        part = _together(poses)
+        if touching is not None:
+            self._require_free(part, curve, touching)
+        return self._follow(part, curve, speed)
 
-    def advance(self, parts: Iterable[Part], way: float) -> float:
-        """Tips go straight along their own z axes; the duration [s]."""
+    def _require_free(self, part: Group, curve: Any, touching: Iterable[Place]) -> None:
+        checker = self.model.scene.checker(part, without=touching)
+        length = np.linalg.norm(np.diff(curve(curve.x), axis=0), axis=1).sum()
+        share = np.linspace(0.0, 1.0, 2 + int(checker.resolution * length))
+        states = curve(share)
+        bad = np.flatnonzero(~checker.states_are_free(states))
+        if len(bad):
+            contact = checker.contact(states[bad[0]])
+            raise PlanningError(f"operator: {contact} after {share[bad[0]]:.0%} of the way")
+
+    def advance(self, parts: Iterable[Part], way: float, touching: Iterable[Place] | None = ()) -> float:
+        """Tips go straight along their own z axes; the duration [s].
+
+        Args:
+            parts: whose tips.
+            way: how far [m].
+            touching: as of `along`, which also says what is raised.
+        """
         self.begin()
         poses = {part: part.forward_kinematics() for part in parts}
-        return self.along({part: straight_path(X, way * X[:3, 2]) for part, X in poses.items()})
+        paths = {part: straight_path(X, way * X[:3, 2]) for part, X in poses.items()}
+        return self.along(paths, touching=touching)
 
-    def carry(self, body: BodyNode, path: ArrayLike, speed: float | None = None) -> float:
+    def carry(
+        self, body: BodyNode, path: ArrayLike, speed: float | None = None, touching: Iterable[Place] | None = ()
+    ) -> float:
         """All parts whose tips hold a body bring it through poses (samples, 4, 4); the duration [s].
+
+        Args:
+            body, path: what is carried, and where.
+            speed, touching: as of `along`, which also says what is raised.
 
         Raises:
             ModelError: no part's tip holds it.
@@ -150,7 +186,7 @@ class Operator(FixedAttributes):
         if not parts:
             raise ModelError(f"operator: carry: no part of {self._robot.name!r} holds {body.name!r}")
         inverse = inverse_transform(body.world_transform)
-        return self.along({p: np.asarray(path) @ (inverse @ p.forward_kinematics()) for p in parts}, speed)
+        return self.along({p: np.asarray(path) @ (inverse @ p.forward_kinematics()) for p in parts}, speed, touching)
 
     def _follow(self, part: Group, curve: Any, speed: float | None) -> float:
         share = self._speed if speed is None else as_positive(speed, "operator: speed")

@@ -17,10 +17,12 @@ from kido.math.transform import number_or_nan
 from kido.planning import CollisionChecker, Environment
 from kido.shapes import Box, Shape, Sphere
 from kido.simulation import CollisionFilter, World
+from kido.simulation.collision_filter import NO_SELF_COLLISION
 from kido.simulation.collision_group import WorldGroup
 from kido.skeleton import BodyNode, Group, ShapeNode, Skeleton
 
 DETAILS = ("exact", "box", "sphere")
+OWN_BODIES = "own bodies, not tested"  # reason of a robot's pairs while something hangs on it
 Place = Skeleton | BodyNode | ShapeNode
 
 
@@ -103,8 +105,9 @@ class CollisionScene(FixedAttributes):
 
     def allowed(self, body_a: BodyNode, body_b: BodyNode) -> bool:
         """Whether two bodies may touch: they are not tested, or all shapes of one of them are hidden."""
-        if bool(self.reasons(body_a, body_b)):
-            return True
+        return bool(self.reasons(body_a, body_b)) or self._hides(body_a, body_b)
+
+    def _hides(self, body_a: BodyNode, body_b: BodyNode) -> bool:
         return not all(any(s.collision and s not in self._hidden for s in b.shapes) for b in (body_a, body_b))
 
     def tested_pairs(self) -> list[tuple[BodyNode, BodyNode]]:
@@ -213,7 +216,9 @@ class CollisionScene(FixedAttributes):
     def checker(self, part: Group, without: Iterable[Place] = (), **options: Any) -> CollisionChecker:
         """What `kido.planning` plans motions of a part with, as all is now: the robot with what hangs on it.
 
-        Pairs of the robot's bodies that may touch may do so there; shapes of the world's other skeletons are obstacles,
+        Pairs of the robot's bodies that have a reason to touch may do so there. That a robot's `self_collision` is off,
+        so that its steps do not test it against itself, is none: motions are planned free of it all the same (without
+        the option `self_collision=False`). Shapes of the world's other skeletons are obstacles,
         but for hidden ones. Distances to be kept are the largest paddings of the robot and of the others, added up.
 
         Args:
@@ -236,7 +241,11 @@ class CollisionScene(FixedAttributes):
             if shape.body.skeleton is not robot and shape.collision:
                 environment.remove(f"{shape.body.skeleton.name}/{shape.body.name}/{shape.name}")
         solid = [body for body in robot.bodies if any(shape.collision for shape in body.shapes)]
-        pairs = [(a.name, b.name) for a, b in itertools.combinations(solid, 2) if self.allowed(a, b)]
+        pairs = [
+            (a.name, b.name)
+            for a, b in itertools.combinations(solid, 2)
+            if self.reasons(a, b) - {NO_SELF_COLLISION, OWN_BODIES} or self._hides(a, b)
+        ]
         own = [self._padding.get(shape, 0.0) for body in robot.bodies for shape in body.shapes]
         most, others = max(own, default=0.0), [p for s, p in self._padding.items() if s.body.skeleton is not robot]
         margins = {"margin": most + max(others, default=0.0), "self_margin": 2.0 * most}

@@ -35,6 +35,7 @@ from kido.planning.states import check_eight, check_states, look_at_states, plac
 from kido.planning.tables import CHECK, CHECK_NUMBERS, EDGE
 from kido.shapes import Shape
 from kido.tree import data_for
+from kido.turns import Turn, in_turn
 
 if TYPE_CHECKING:
     from kido.ik import Task
@@ -66,7 +67,7 @@ class CollisionChecker(FixedAttributes):
     `kido.collision` has it; so passages in which spheres would touch are found, and a certificate is one for the
     shapes. Without `exact`, what comes nearer to something than the spheres stand out of the shapes (`tolerance`, where
     `max_spheres` allow it) may be refused. Bodies that no planned coordinate moves are not checked against the
-    environment.
+    environment. Threads that use one checker, or planners with it, wait for each other.
 
     Args:
         skeleton: the model. What is changed in it later is not seen.
@@ -109,7 +110,7 @@ class CollisionChecker(FixedAttributes):
         finest: float = 1e-3,
         exact: bool = True,
     ):
-        self.skeleton = skeleton
+        self.skeleton, self.turn = skeleton, Turn()
         self.columns = planned_columns(skeleton, dofs)
         self.space = Space(skeleton, self.columns)
         self._tree = skeleton.current_state.compiled_tree()
@@ -199,7 +200,7 @@ class CollisionChecker(FixedAttributes):
         data: Any = data_for(self._tree, samples=samples)
         data.q[:] = self._held[:, None] if samples else self._held
         check = CHECK(samples=samples, groups=len(groups), spheres=len(robot.radius), pairs=len(pairs), depth=2 * DEPTH)
-        check.robot, check.data, check.run = robot, data, check_eight
+        check.robot, check.data, check.run, check.by_spheres = robot, data, check_eight, int(not self._exact)
         flat = {name: getattr(check, name).reshape(-1) for name in LANE_FIELDS}
         numbers = CHECK_NUMBERS(lanes=lanes, wheres=3 * lanes, q=data.q.reshape(-1), **flat)
         self._check, self._numbers = check, numbers
@@ -248,8 +249,9 @@ class CollisionChecker(FixedAttributes):
     def environment(self, value: Environment) -> None:
         if not isinstance(value, Environment):
             raise StateError(f"environment: expected a kido.planning.Environment, got {value!r}")
-        self._environment = value
-        self._set_scene()
+        with self.turn:
+            self._environment = value
+            self._set_scene()
 
     @property
     def version(self) -> int:
@@ -315,6 +317,7 @@ class CollisionChecker(FixedAttributes):
 
     # What is carried ------------------------------------------------------------------------------------------
 
+    @in_turn
     def attach(
         self, name: str, shape: Shape, body: BodyNode | str, pose: Any = None, touching: Iterable[str] = ()
     ) -> None:
@@ -351,6 +354,7 @@ class CollisionChecker(FixedAttributes):
         self._carried[name] = (group, frozenset(touching))
         self._rebuild()
 
+    @in_turn
     def detach(self, name: str) -> None:
         """Take an object away that was attached.
 
@@ -372,6 +376,7 @@ class CollisionChecker(FixedAttributes):
         """
         return self._checked(states)[:, 0] < 0.0
 
+    @in_turn
     def states_are_good(self, states: ArrayLike) -> NDArray[np.bool_]:
         """Which states (n, planned dofs) are free of collisions and, up to rounding, within limits.
 
@@ -391,6 +396,7 @@ class CollisionChecker(FixedAttributes):
         """The task of inverse kinematics to touch nothing; `IkSolver(tasks, avoid=checker)` takes it."""
         return clearance_task(self)
 
+    @in_turn
     def contact(self, state: ArrayLike) -> Contact | None:
         """What touches first in a state, or None."""
         hit, sphere, obstacle, other = self._checked(np.asarray(state)[None])[0]
@@ -399,6 +405,7 @@ class CollisionChecker(FixedAttributes):
         second = self._owners[int(other)] if other >= 0.0 else self._obstacles[int(obstacle)]
         return Contact(self._owners[int(sphere)], second)
 
+    @in_turn
     def edges_are_free(self, starts: ArrayLike, ends: ArrayLike) -> NDArray[np.bool_]:
         """Which straight motions from `starts` to `ends` (n, planned dofs) are free, their ends too.
 
@@ -430,6 +437,7 @@ class CollisionChecker(FixedAttributes):
             raise StateError(f"{what}: expected shape (n, {len(self.columns)}), got {Q.shape}")
         return np.ascontiguousarray(Q)
 
+    @in_turn
     def _checked(self, states: ArrayLike) -> Array:
         Q = self.as_states(states)
         out = np.zeros((len(Q), 4))

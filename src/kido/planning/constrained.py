@@ -16,6 +16,7 @@ from kido.planning.errors import GoalError, NoPathError, StartError
 from kido.planning.path import Path
 from kido.planning.planner import Problem
 from kido.planning.samples import Samples
+from kido.planning.space import Space
 
 Array = NDArray[np.float64]
 STRETCH = 2.0  # longest way of a projection, in steps
@@ -53,7 +54,6 @@ class ConstrainedRRTConnect(FixedAttributes):
             raise StateError(f"solver: it moves coordinates that are not planned; planned are {checker.dof_names}")
         if not (isinstance(step, int | float | np.number) and 0.0 < step < math.inf):
             raise StateError(f"step: expected a number above 0, got {step!r}")
-        checker.space.without_rotations("ConstrainedRRTConnect")
         self.checker, self.solver, self.step, self.seed = checker, solver, float(step), int(seed)
 
     def project(self, state: ArrayLike) -> Array | None:
@@ -76,12 +76,12 @@ class ConstrainedRRTConnect(FixedAttributes):
         for states, kind, what in ((problem.start, StartError, "start"), (problem.goals, GoalError, "goal")):
             for state in states:
                 there = self.project(state)
-                if there is None or np.abs(there - state).max() > OFF:
+                if there is None or np.abs(checker.space.ways(there, state)).max() > OFF:
                     raise kind(
                         f"{what}: {state.round(6).tolist()} does not meet the solver's tasks; `project` it first"
                     )
         samples, before, iterations = Samples(checker, self.seed), checker.edge_table.states, 0
-        trees = (_Tree(problem.start), _Tree(problem.goals))
+        trees = (_Tree(problem.start, checker.space), _Tree(problem.goals, checker.space))
         table = samples.take(TABLE)
         a, b = trees
         while perf_counter() - began < max_seconds:
@@ -95,23 +95,24 @@ class ConstrainedRRTConnect(FixedAttributes):
                 forth, back = ways[id(trees[0])], ways[id(trees[1])]
                 states = self._shortened(np.array([*forth, *back[::-1][1:]]))
                 count = checker.edge_table.states - before
-                return Path(states, checker.dof_names, perf_counter() - began, iterations, count)
+                return Path(states, checker.dof_names, perf_counter() - began, iterations, count, checker.space)
             a, b = b, a
         raise NoPathError(f"no path was found within {max_seconds:g} s and {iterations} iterations")
 
     def _grow(self, tree: _Tree, node: int, target: Array) -> tuple[int, bool]:
         """Have a tree grow from a node as near to a target as it comes; its last node, and whether it got there."""
+        space = self.checker.space
         while True:
             at = tree.states[node]
-            way = target - at
+            way = space.ways(at, target)
             left = float(np.linalg.norm(way))
             if left <= 1e-12:
                 return node, True
             final = left <= self.step
-            new = self.project(target if final else at + way * (self.step / left))
-            if new is None or np.linalg.norm(new - at) > STRETCH * self.step:
+            new = self.project(target if final else space.at(at, way, self.step / left))
+            if new is None or space.distances(at, new) > STRETCH * self.step:
                 return node, False
-            rest = float(np.linalg.norm(target - new))
+            rest = float(space.distances(new, target))
             if rest > left - PROGRESS * min(self.step, left) or not self._may_go(at, new):
                 return node, False
             if final and rest <= OFF:
@@ -130,22 +131,22 @@ class ConstrainedRRTConnect(FixedAttributes):
             if len(states) < 3:
                 break
             i, j = np.sort(rng.choice(len(states), 2, replace=False))
-            tree = _Tree(states[i : i + 1])
+            tree = _Tree(states[i : i + 1], self.checker.space)
             node, there = self._grow(tree, 0, states[j])
             short = np.array(tree.way_to(node))
-            if there and _length(short) < _length(states[i : j + 1]):
+            if there and self._length(short) < self._length(states[i : j + 1]):
                 states = np.concatenate([states[:i], short, states[j + 1 :]])
         return states
 
-
-def _length(states: Array) -> float:
-    return float(np.linalg.norm(np.diff(states, axis=0), axis=1).sum())
+    def _length(self, states: Array) -> float:
+        return float(self.checker.space.distances(states[:-1], states[1:]).sum())
 
 
 class _Tree:
     """States, and from which each was reached."""
 
-    def __init__(self, roots: Array):
+    def __init__(self, roots: Array, space: Space):
+        self._space = space
         self.states, self._parents = [np.array(root) for root in roots], [-1] * len(roots)
         self._rows = np.array(roots)
 
@@ -160,7 +161,7 @@ class _Tree:
 
     def nearest(self, state: Array) -> int:
         rows = self._rows[: len(self.states)]
-        return int(((rows - state) ** 2).sum(axis=1).argmin())
+        return int(self._space.distances(rows, state).argmin())
 
     def way_to(self, node: int) -> list[Array]:
         found = []

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.collision import COLLISION, Collider, NativeDetector
-from kido.collision.container import COMPOUND, HEIGHTMAP, PLANE
+from kido.collision.container import COMPOUND, PLANE
 from kido.collision.gjk import BEYOND_LIMIT, OVERLAP, distance, norm
 from kido.collision.pairs.compound import box_in, load_part, load_piece
 from kido.collision.poses import bound_shape
@@ -18,7 +18,7 @@ from kido.collision.support import core_radius, support
 from kido.collision.triangles import load_triangle, next_node
 from kido.jit import callback, entry, kernel, view
 from kido.planning.tables import EXACT
-from kido.shapes import Box, Shape, VoxelGrid
+from kido.shapes import Box, Heightmap, Mesh, Shape, VoxelGrid
 
 Array = NDArray[np.float64]
 WORLD = -1  # link of what does not move
@@ -103,7 +103,7 @@ def shape_gap(c, a, b, limit):
         a, b = b, a
     least, most = c.shape_type[a], c.shape_type[b]
     padding = c.shape_padding[a] + c.shape_padding[b]
-    if most == HEIGHTMAP or most == PLANE:
+    if most == PLANE:
         return -1.0
     if least == COMPOUND:
         return compounds_gap(c, a, b, limit + padding) - padding
@@ -164,8 +164,10 @@ def are_apart(exact, first, second, stamp):
 def colliders(shape: Shape, link: int, X: Array, padding: float = 0.0) -> list[Collider]:
     """A shape on a link, as distances are taken of it: solid, where its spheres or solids are.
 
-    Meshes of triangles are their surface. Of height maps no distance is known, so spheres decide.
+    Meshes of triangles and height maps are their surface.
     """
+    if isinstance(shape, Heightmap):
+        shape = Mesh(shape.vertices, shape.faces, collide_as="triangles")
     if not isinstance(shape, VoxelGrid):
         return [Collider(shape, link, X, padding=padding)]
     box, places = Box((shape.spacing, shape.spacing, shape.spacing)), np.tile(X, (len(shape.centers), 1, 1))

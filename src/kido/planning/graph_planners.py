@@ -20,6 +20,7 @@ from kido.planning.roadmap import AGAIN, add_nodes, cut, search
 from kido.planning.samples import Samples, sampling_bounds
 from kido.planning.shortening import shortened
 from kido.planning.tables import ROADMAP
+from kido.turns import in_turn
 
 Array = NDArray[np.float64]
 BATCH = 8  # samples that a roadmap grows by, as a power of two
@@ -126,7 +127,7 @@ class PRM(FixedAttributes):
     def __init__(self, checker: CollisionChecker, nodes: int = 1024, seed: int = 0, max_nodes: int = 20_000):
         if not isinstance(checker, CollisionChecker):
             raise StateError(f"checker: expected a kido.planning.CollisionChecker, got {checker!r}")
-        self.checker, self._nodes = checker, as_whole(nodes, "nodes", 1)
+        self.checker, self.turn, self._nodes = checker, checker.turn, as_whole(nodes, "nodes", 1)
         self.seed, most = as_whole(seed, "seed", 0), as_whole(max_nodes, "max_nodes", 1)
         self._roadmap = Roadmap(checker, most)
         self._samples = Samples(checker, self.seed)
@@ -137,6 +138,7 @@ class PRM(FixedAttributes):
         """States of the roadmap."""
         return self._roadmap.table.count
 
+    @in_turn
     def grow(self, samples: int) -> None:
         """Take so many samples more, or some more than that; the free ones become nodes.
 
@@ -158,6 +160,7 @@ class PRM(FixedAttributes):
             self._roadmap.clear()
             self._samples, self._taken = Samples(self.checker, self.seed), 0
 
+    @in_turn
     def plan(self, start: ArrayLike, goals: ArrayLike, max_seconds: float = 10.0) -> Path:
         """The shortest path on the roadmap from the start to one of the goals, which are joined to it for the query.
 
@@ -206,10 +209,11 @@ class AITStar(FixedAttributes):
     def __init__(self, checker: CollisionChecker, batch: int = 128, seed: int = 0, max_nodes: int = 20_000):
         if not isinstance(checker, CollisionChecker):
             raise StateError(f"checker: expected a kido.planning.CollisionChecker, got {checker!r}")
-        self.checker, self.batch = checker, as_whole(batch, "batch", 1)
+        self.checker, self.turn, self.batch = checker, checker.turn, as_whole(batch, "batch", 1)
         self.seed, most = as_whole(seed, "seed", 0), as_whole(max_nodes, "max_nodes", 2)
         self._roadmap = Roadmap(checker, most)
 
+    @in_turn
     def plan(
         self,
         start: ArrayLike,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.transform import Rotation
 
 from kido.attributes import FixedAttributes
 from kido.errors import NameLookupError, StateError
@@ -17,6 +18,7 @@ from kido.planning.errors import NoPathError
 from kido.planning.path import Path
 from kido.planning.planner import Problem
 from kido.planning.samples import sampling_bounds
+from kido.planning.space import CIRCLE, LINE
 
 Array = NDArray[np.float64]
 
@@ -50,7 +52,6 @@ class OmplPlanner(FixedAttributes):
         ]
         if planner not in names:
             raise NameLookupError("planner of OMPL", planner, sorted(names))
-        checker.space.without_rotations("OmplPlanner")
         self.checker, self.planner, self._step = checker, planner, step
 
     def plan(self, start: ArrayLike, goals: ArrayLike, max_seconds: float = 10.0) -> Path:
@@ -68,17 +69,10 @@ class OmplPlanner(FixedAttributes):
             raise StateError(f"max_seconds: expected a number above 0, got {max_seconds!r}")
         began = perf_counter()
         problem, checker, base = Problem(self.checker, start, goals), self.checker, self._base
-        n, edge = checker.num_dofs, checker.edge_table
-        space, bounds = base.RealVectorStateSpace(n), base.RealVectorBounds(n)
-        for k, (low, high) in enumerate(zip(*sampling_bounds(checker), strict=True)):
-            bounds.setLow(k, float(low))
-            bounds.setHigh(k, float(high))
-        space.setBounds(bounds)
+        edge, states = checker.edge_table, _States(checker, base)
+        space, numbers = states.space, states.numbers
         setup, before = self._geometric.SimpleSetup(space), edge.states
         information = setup.getSpaceInformation()
-
-        def numbers(state: Any) -> Array:
-            return np.array([state[k] for k in range(n)])
 
         class Motions(base.MotionValidator):
             def checkMotion(self, first: Any, second: Any, *more: Any) -> bool:
@@ -87,16 +81,10 @@ class OmplPlanner(FixedAttributes):
         motions = Motions(information)
         information.setMotionValidator(motions)
         setup.setStateValidityChecker(lambda state: checker.is_free(numbers(state)))
-        first = space.allocState()
-        for k in range(n):
-            first[k] = float(problem.start[0, k])
-        setup.setStartState(first)
+        setup.setStartState(states.made(problem.start[0]))
         goal = base.GoalStates(information)
         for state in problem.goals:
-            one = space.allocState()
-            for k in range(n):
-                one[k] = float(state[k])
-            goal.addState(one)
+            goal.addState(states.made(state))
         setup.setGoal(goal)
         planner = getattr(self._geometric, self.planner)(information)
         if self._step is not None and hasattr(planner, "setRange"):
@@ -110,5 +98,52 @@ class OmplPlanner(FixedAttributes):
             self._util.setLogLevel(level)
         if not setup.haveExactSolutionPath():
             raise NoPathError(f"{self.planner} of OMPL found no path within {perf_counter() - began:.3g} s")
-        states = np.array([numbers(state) for state in setup.getSolutionPath().getStates()])
-        return Path(states, checker.dof_names, perf_counter() - began, 0, edge.states - before)
+        found = np.array([numbers(state) for state in setup.getSolutionPath().getStates()])
+        return Path(found, checker.dof_names, perf_counter() - began, 0, edge.states - before, checker.space)
+
+
+class _States:
+    """A space of OMPL like a checker's: of lines alone, or these with a space for each circle and each rotation."""
+
+    def __init__(self, checker: CollisionChecker, base: Any):
+        kind = checker.space.kind
+        self._flat = checker.space.is_flat
+        self._lines, self._circles = np.flatnonzero(kind == LINE), np.flatnonzero(kind == CIRCLE)
+        self._rotations, self._bent = checker.space.rotations, int(len(self._lines) > 0)  # where other parts begin
+        low, high = sampling_bounds(checker)
+        bounds = base.RealVectorBounds(len(self._lines))
+        for k, line in enumerate(self._lines):
+            bounds.setLow(k, float(low[line]))
+            bounds.setHigh(k, float(high[line]))
+        lines = base.RealVectorStateSpace(len(self._lines))
+        lines.setBounds(bounds)
+        self.space = lines
+        if not self._flat:
+            self.space = base.CompoundStateSpace()
+            bent = [base.SO2StateSpace() for _ in self._circles] + [base.SO3StateSpace() for _ in self._rotations]
+            for part in ([lines] * self._bent) + bent:
+                self.space.addSubspace(part, 1.0)
+
+    def made(self, q: Array) -> Any:
+        """A state of OMPL."""
+        state = self.space.allocState()
+        for k, line in enumerate(self._lines):
+            (state if self._flat else state[0])[k] = float(q[line])
+        for k, circle in enumerate(self._circles, start=self._bent):
+            state[k].value = float(np.remainder(q[circle] + np.pi, 2.0 * np.pi) - np.pi)
+        for k, at in enumerate(self._rotations, start=self._bent + len(self._circles)):
+            one = state[k]
+            one.x, one.y, one.z, one.w = Rotation.from_rotvec(q[at]).as_quat().tolist()
+        return state
+
+    def numbers(self, state: Any) -> Array:
+        """A state of the checker."""
+        q = np.empty(len(self._lines) + len(self._circles) + 3 * len(self._rotations))
+        for k, line in enumerate(self._lines):
+            q[line] = (state if self._flat else state[0])[k]
+        for k, circle in enumerate(self._circles, start=self._bent):
+            q[circle] = state[k].value
+        for k, at in enumerate(self._rotations, start=self._bent + len(self._circles)):
+            one = state[k]
+            q[at] = Rotation.from_quat([one.x, one.y, one.z, one.w]).as_rotvec()
+        return q

@@ -17,6 +17,7 @@ from kido.planning.growth import CONNECTED, FULL, NO_SAMPLES, grow_trees, plant
 from kido.planning.path import Path
 from kido.planning.samples import Samples, sampling_bounds
 from kido.planning.tables import NODES, RRT
+from kido.turns import in_turn
 
 Array = NDArray[np.float64]
 FIRST_TABLE, NEXT_TABLE = 12, 14  # powers of two of samples
@@ -85,7 +86,7 @@ class RRTConnect(FixedAttributes):
         for name, value, least in (("seed", seed, 0), ("max_nodes", max_nodes, 1)):
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
                 raise StateError(f"{name}: expected a whole number of at least {least}, got {value!r}")
-        self.checker, self.seed = checker, int(seed)
+        self.checker, self.turn, self.seed = checker, checker.turn, int(seed)
         self._space = None if checker.space.is_flat else checker.space
         lower, upper = self._bounds = sampling_bounds(checker)
         self._samples = Samples(checker, self.seed)
@@ -115,6 +116,7 @@ class RRTConnect(FixedAttributes):
         made.edge = self.checker.edge_table
         return made
 
+    @in_turn
     def plan(
         self, start: ArrayLike, goals: ArrayLike, max_seconds: float = 10.0, max_iterations: int | None = None
     ) -> Path:

@@ -31,13 +31,14 @@ def bounds_of_rate(a, b, c, lower, upper, i, step, ahead, x, out):
         p = a[i, j] + (2.0 * step * slope if ahead else 0.0)
         if abs(p) <= TINY:
             continue  # it does not depend on u: `most_by_rows` looks at it
-        lo, hi = (lower[i, j] - c[i, j] - slope * x) / p, (upper[i, j] - c[i, j] - slope * x) / p
+        share, rest = 1.0 / p, c[i, j] + slope * x
+        lo, hi = (lower[j] - rest) * share, (upper[j] - rest) * share
         if p < 0.0:
             lo, hi = hi, lo
         if lo > out[0]:
-            out[0], out[1] = lo, -slope / p
+            out[0], out[1] = lo, -slope * share
         if hi < out[2]:
-            out[2], out[3] = hi, -slope / p
+            out[2], out[3] = hi, -slope * share
 
 
 @kernel
@@ -54,7 +55,7 @@ def most_by_rows(a, b, c, lower, upper, i, x):
     """The largest x up to a given one that rows without u at point i admit."""
     for j in range(a.shape[1]):
         if abs(a[i, j]) <= TINY and abs(b[i, j]) > TINY:
-            e = ((upper[i, j] if b[i, j] > 0.0 else lower[i, j]) - c[i, j]) / b[i, j]
+            e = ((upper[j] if b[i, j] > 0.0 else lower[j]) - c[i, j]) / b[i, j]
             x = min(x, e)
     return x
 
@@ -79,13 +80,14 @@ def farthest(a, b, c, lower, upper, i, step, x, low, high, sign, out):
     return x
 
 
-@entry("i8(f8[::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[::1],f8,f8,f8[:,::1],f8[::1],f8[::1])")
+@entry("i8(f8[::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8,f8,f8[:,::1],f8[::1],f8[::1])")
 def fastest(s, a, b, c, lower, upper, most, start, end, reach, work, x):
     """The fastest law: `x` (n,) at the points s, from `start` to `end`.
 
     Args:
         s: points of the path, ascending.
-        a, b, c, lower, upper: rows (n, m).
+        a, b, c: rows (n, m).
+        lower, upper: their limits (m,).
         most: largest x by velocities (n,).
         start, end: x there.
         reach: intervals from which the end can be reached (n, 2); a result too.

@@ -9,6 +9,7 @@ from scipy.interpolate import BSpline
 from kido.errors import StateError
 from kido.jit import entry, kernel, view
 from kido.planning.checker import CollisionChecker
+from kido.planning.curves import CUBIC, SpaceSpline, clamped_knots
 from kido.planning.errors import PlanningError
 from kido.planning.path import Path
 from kido.planning.space import go, length_of, way_between
@@ -17,7 +18,6 @@ from kido.planning.tables import EDGE
 Array = NDArray[np.float64]
 DIVISIONS = 10  # times that pieces are halved until a smooth curve near them is free
 DENSITY = 4.0  # states of a curve that are checked for each that is along an edge
-CUBIC = 3
 GAIN = 0.01  # share of the length that a shortcut must gain to count
 
 
@@ -140,16 +140,17 @@ def shortened(checker: CollisionChecker, path: Path, rounds: int = 100, seed: in
     draws = np.random.default_rng(seed).random((rounds, 2))
     states = np.zeros((len(path) + rounds + 4, checker.num_dofs))
     states[: len(path)] = path.states
-    count = shorten(checker.edge_address, states, len(path), draws, patience)
+    with checker.turn:
+        count = shorten(checker.edge_address, states, len(path), draws, patience)
     return Path(states[:count], path.dof_names, path.seconds, path.iterations, path.checked_states, checker.space)
 
 
-def smooth_curve(checker: CollisionChecker, path: Path, divisions: int = 2) -> BSpline:
+def smooth_curve(checker: CollisionChecker, path: Path, divisions: int = 2) -> BSpline | SpaceSpline:
     """A curve q(s), s from 0 to 1, near a path, with continuous second derivatives, free of collisions.
 
     It is the cubic B-spline whose control points are the path's states and points that divide its pieces: it rounds the
     corners between the nearest of these. Pieces are divided until it is free, at states as far apart as `resolution`
-    wants along edges, and four times as close.
+    wants along edges, and four times as close. With rotations it is a `SpaceSpline`.
 
     Args:
         checker: what is free.
@@ -158,16 +159,15 @@ def smooth_curve(checker: CollisionChecker, path: Path, divisions: int = 2) -> B
 
     Raises:
         PlanningError: no such curve is free, as where the path touches something at a corner.
-        ModelError: rotations are planned with, of which there are no such curves.
     """
-    checker.space.without_rotations("smooth_curve")
     if len(path) < 2:
         raise StateError(f"smooth_curve: expected a path of at least two states, got {path!r}")
     for number in range(divisions, DIVISIONS):
         control = path.at_shares_of_pieces(2**number)
-        inner = np.linspace(0.0, 1.0, len(control) - CUBIC + 1)
-        knots = np.concatenate([np.zeros(CUBIC), inner, np.ones(CUBIC)])
-        curve = BSpline(knots, control, CUBIC)
+        if checker.space.rotations:
+            curve = SpaceSpline(checker.space, control)
+        else:
+            curve = BSpline(clamped_knots(len(control)), control, CUBIC)
         states = curve(np.linspace(0.0, 1.0, 2 + int(DENSITY * checker.resolution * path.length)))
         if checker.states_are_free(states).all() and (
             not checker.certified or checker.edges_are_free(states[:-1], states[1:]).all()

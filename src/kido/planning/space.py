@@ -91,13 +91,14 @@ class Space:
 
     Attributes:
         kind: `LINE` ... `WITHIN` of each (n,).
+        places: for each rotation, where the place of its free joint is among them; None: of a ball joint, or held.
 
     Raises:
         ModelError: coordinates of joints that are not planned with, a part of a rotation, or one with limits.
     """
 
     def __init__(self, skeleton: Skeleton, columns: NDArray[np.int64]):
-        self.kind = np.zeros(len(columns), np.int64)
+        self.kind, self.places = np.zeros(len(columns), np.int64), list[slice | None]()
         lower, upper = (np.array(v)[columns] for v in (skeleton.position_lower_limits, skeleton.position_upper_limits))
         endless = ~np.isfinite(lower) & ~np.isfinite(upper)
         dofs = [skeleton.dofs[int(k)] for k in columns]
@@ -118,6 +119,8 @@ class Space:
                 if not endless[own].all():
                     raise ModelError(f"planning: {names[:3]} have limits; rotations are planned without")
                 self.kind[own] = ROTATION, WITHIN, WITHIN
+                whole = [other.name for other in dofs[at : at + 6]] == names and len(names) == 6
+                self.places.append(slice(at + 3, at + 6) if whole else None)
 
     @property
     def is_flat(self) -> bool:
@@ -128,11 +131,6 @@ class Space:
     def rotations(self) -> list[slice]:
         """Where the rotation vectors are."""
         return [slice(k, k + 3) for k in np.flatnonzero(self.kind == ROTATION).tolist()]
-
-    def without_rotations(self, what: str) -> None:
-        """Raises ModelError, in words of what is not done, if there are rotations."""
-        if self.rotations:
-            raise ModelError(f"{what}: ball and free joints are not planned with here; use RRTConnect, PRM or AITStar")
 
     def ways(self, starts: ArrayLike, ends: ArrayLike) -> Array:
         """Ways from states (..., n) to others."""

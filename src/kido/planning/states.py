@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kido.jit import all_positive, callback, entry, inlined, kernel, lanes_view, view, where_positive
 from kido.kernels.kinematics import body_pose
-from kido.math.choices import either
+from kido.math.choices import either, larger
 from kido.planning.solids import box_gap, solid_gap
 from kido.planning.tables import AXES_BOX, CHECK, CHECK_NUMBERS, NODE
 
@@ -84,6 +84,48 @@ def sphere_centre(c, link, n):
 
 
 @kernel
+def touched(c, gap, x, y, z, r):
+    """`gap`, positive also in lanes where spheres touch no solid at all."""
+    s, m = c.scene, 0
+    none = 1.0 + 0.0 * gap
+    while m < s.kind.shape[0]:
+        one = where_positive(gap, 1.0, box_gap(s, m, x, y, z, r))
+        if all_positive(one):
+            m = s.skip[m]
+            continue
+        kind = s.kind[m]
+        if kind != NODE:
+            if kind != AXES_BOX:
+                one = where_positive(one, 1.0, solid_gap(s, m, x, y, z, r))
+            none = where_positive(one, none, -1.0)
+            if all_positive(where_positive(gap, 1.0, -none)):
+                return gap
+        m += 1
+    return where_positive(none, 1.0, gap)
+
+
+@kernel
+def reached(c, link, root, n, gap, away):
+    """`gap`, positive also in lanes that would not come from the root of a tree of spheres to sphere n by themselves.
+
+    A sphere covers what its children cover, which may stand out of it; so one lane has others look at children of what
+    they are clear of.
+    """
+    b, k = c.robot, root
+    while k != n and not all_positive(gap):
+        x, y, z = sphere_centre(c, link, k)
+        gap = touched(c, gap, x, y, z, b.radius[k] + away)
+        k = below(b, k, n)
+    return gap
+
+
+@inlined
+def below(b, k, n):
+    """The child of sphere k that sphere n is, or that is above it."""
+    return k + 1 if n < b.skip[k + 1] else b.skip[k + 1]
+
+
+@kernel
 def check_surroundings(c, g, grown, every):
     """Whether group g touches the surroundings. Of finest spheres that do, shapes decide."""
     b, s = c.robot, c.scene
@@ -99,6 +141,8 @@ def check_surroundings(c, g, grown, every):
             gap = c.gap[0]
             if b.exact[n] * s.exact[m] == 0:
                 gap = settled(c, away, b.thing[n], b.things + s.owner[m])
+                if c.by_spheres != 0:
+                    gap = reached(c, link, b.first[g], n, gap, away)
             if not all_positive(gap):
                 note(c, gap, n, s.owner[m], -1)
                 if not every:
@@ -117,6 +161,21 @@ def sphere_gap(c, link, n, other, m, grown):
     x, y, z = ax - bx, ay - by, az - bz
     r = b.radius[n] + b.radius[m] + b.self_margin + grown
     return x * x + y * y + z * z - r * r
+
+
+@kernel
+def met(c, k, n, m, gap, grown):
+    """`gap` of spheres of pair k, positive also in lanes that would not come to them by themselves, as `reached`."""
+    b = c.robot
+    g, h = b.pair[k, 0], b.pair[k, 1]
+    i, j = b.first[g], b.first[h]
+    while i != n or j != m:
+        gap = larger(gap, where_positive(gap, 1.0, sphere_gap(c, b.link[g], i, b.link[h], j, grown)))
+        if b.skip[i] != i + 1 and (b.skip[j] == j + 1 or b.radius[i] >= b.radius[j]):
+            i = below(b, i, n)
+        else:
+            j = below(b, j, m)
+    return gap
 
 
 @kernel
@@ -159,6 +218,8 @@ def check_pair(c, k, grown, every):
         gap = c.gap[0]
         if b.exact[n] * b.exact[m] == 0:
             gap = settled(c, b.self_margin + grown, b.thing[n], b.thing[m])
+            if c.by_spheres != 0:
+                gap = met(c, k, n, m, gap, grown)
         if not all_positive(gap):
             note(c, gap, n, -1, m)
             if not every:

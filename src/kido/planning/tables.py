@@ -64,6 +64,7 @@ class CHECK(Struct):
     run = stage(doc="the check of the poses: (check, every, certified); returns 1 if any lane is hit")
     exact = reference(EXACT)
     settle = stage(doc="has distances of shapes decide `gap`: (exact, first thing, second, stamp); none: spheres do")
+    by_spheres = integer(doc="1: spheres decide, also where they are larger than what they cover")
     gap = floats(1, doc="of what touches by spheres and is to be decided; positive: it does not")
     need = floats(1, unit="m", doc="how far apart things are to be")
     near = integers("groups", doc="groups that can come near the surroundings, in the order of their check; then -1")

@@ -41,9 +41,9 @@ class TimeLaw(FixedAttributes):
 
     def __init__(self, curve: CurveLike, s: Array, rates: Array):
         self.curve, self.s, self.rates = curve, s, rates
-        sums = rates[1:] + rates[:-1]
-        self.times = np.concatenate([[0.0], np.cumsum(2.0 * np.diff(s) / sums)])
-        self._rate_of_rate = 0.5 * np.diff(rates**2) / np.diff(s)
+        self.times, pieces = np.zeros(len(s)), np.diff(s)
+        np.cumsum(2.0 * pieces / (rates[1:] + rates[:-1]), out=self.times[1:])
+        self._rate_of_rate = 0.5 * np.diff(rates**2) / pieces
 
     @property
     def duration(self) -> float:
@@ -76,7 +76,7 @@ class TimeLaw(FixedAttributes):
         return np.asarray(self.curve(s, 1)) * u[..., None] + np.asarray(self.curve(s, 2)) * (rate**2)[..., None]
 
 
-def _limits(value: Any, what: str, n: int) -> tuple[Array, Array]:
+def limits_of(value: Any, what: str, n: int) -> tuple[Array, Array]:
     """Lower and upper limits (n,) from one number, n of them (symmetric), or (2, n)."""
     try:
         found = as_numbers(value)
@@ -85,7 +85,7 @@ def _limits(value: Any, what: str, n: int) -> tuple[Array, Array]:
     lower, upper = (found[0], found[1]) if found.ndim == 2 and found.shape == (2, n) else (-found, found)
     if found.ndim > 2 or (found.ndim == 2 and found.shape != (2, n)) or (found.ndim == 1 and found.shape != (n,)):
         raise StateError(f"{what}: expected one number, {n}, or (2, {n}), got shape {found.shape}")
-    lower, upper = np.broadcast_to(lower, n).astype(float), np.broadcast_to(upper, n).astype(float)
+    lower, upper = np.full(n, lower), np.full(n, upper)
     if not ((lower < 0.0) & (upper > 0.0)).all():
         raise StateError(f"{what}: expected limits below and above 0, got {value!r}")
     return lower, upper
@@ -98,7 +98,7 @@ def time_optimal(
     velocity: Any = np.inf,
     acceleration: Any = np.inf,
     force: Any = None,
-    skeleton: Skeleton | None = None,
+    skeleton: Skeleton | Batch | None = None,
     jerk: Any = None,
     interval: tuple[float, float] | None = None,
     between: int = 0,
@@ -114,7 +114,8 @@ def time_optimal(
         points: of the grid: how many, or where.
         velocity, acceleration, force, jerk: limits: one number, one for each coordinate, or (2, n) lower and upper
             [rad/s, rad/s^2, N m, rad/s^3, or of metres].
-        skeleton: whose joint forces are limited, all of whose coordinates the curve gives.
+        skeleton: whose joint forces are limited, all of whose coordinates the curve gives; or a `Batch` of it, which
+            saves making one (0.2 ms) where laws are asked for again and again.
         jerk: with a limit of it, d2s/dt2 is smoothed by a moving average in time, of the length that makes the law
             shortest; then it is not the fastest one, but within all limits at 20,000 moments.
         interval: of s; None: the curve's knots, `curve.x` or `curve.t`, from first to last.
@@ -127,16 +128,16 @@ def time_optimal(
 
     Source: see `kido.planning.reachability`.
     """
-    s = _grid(curve, points, interval)
+    s = grid_of(curve, points, interval)
     d1, d2 = np.asarray(curve(s, 1), float), np.asarray(curve(s, 2), float)
     if d1.ndim != 2 or not (np.isfinite(d1).all() and np.isfinite(d2).all()):
         raise StateError("curve: expected finite derivatives of shape (points, coordinates)")
     n = d1.shape[1]
     keep = 1.0 - ROUNDING
-    rows: list[tuple[Array, Array, Array, Array, Array]] = []
-    low, high = _limits(velocity, "velocity", n)
+    limits: list[tuple[Array, Array]] = []
+    low, high = limits_of(velocity, "velocity", n)
     with np.errstate(divide="ignore", invalid="ignore"):
-        rate = np.where(d1 > 0.0, high / d1, np.where(d1 < 0.0, low / d1, np.inf)).min(axis=1)
+        rate = np.abs(np.where(d1 > 0.0, high, low) / d1).min(axis=1)
     if between:
         inner = s[:-1, None] + np.diff(s)[:, None] * np.arange(1, between + 1) / (between + 1)
         slope = np.abs(np.asarray(curve(inner.ravel(), 1)))
@@ -144,33 +145,37 @@ def time_optimal(
             least = (np.minimum(high, -low) / slope).min(axis=1).reshape(len(s) - 1, -1).min(axis=1)
         rate = np.minimum(rate, np.minimum(np.append(least, np.inf), np.insert(least, 0, np.inf)))
     most = np.minimum((keep * rate) ** 2, 1e12)
-    low, high = _limits(acceleration, "acceleration", n)
+    low, high = limits_of(acceleration, "acceleration", n)
     if np.isfinite(low).any() or np.isfinite(high).any():
-        rows.append((d1, d2, np.zeros_like(d1), low, high))
+        limits.append((low, high))
+    accelerates = bool(limits)
     if force is not None:
-        rows.append((*_force_rows(skeleton, curve, s, d1, d2), *_limits(force, "force", n)))
-    if not rows:
+        limits.append(limits_of(force, "force", n))
+    if not limits:
         raise StateError("time_optimal: expected a limit of acceleration or of force, or the law would jump")
-    a, b, c = (np.ascontiguousarray(np.concatenate([row[k] for row in rows], axis=1)) for k in range(3))
-    lower, upper = (np.concatenate([row[k] for row in rows]) for k in (3, 4))
-    lower, upper = (np.tile(keep * v, (len(s), 1)) for v in (lower, upper))
+    a, b, c = np.zeros((3, len(s), n * len(limits)))
+    if accelerates:
+        a[:, :n], b[:, :n] = d1, d2
+    if force is not None:
+        c[:, -n:], a[:, -n:], b[:, -n:] = _force_rows(skeleton, curve, s, d1, d2)
+    lower, upper = (keep * np.concatenate(some) for some in zip(*limits, strict=True))
     x, reach = np.zeros(len(s)), np.zeros((len(s), 2))
     at = fastest(s, a, b, c, lower, upper, np.ascontiguousarray(most), 0.0, 0.0, reach, np.zeros(4), x)
     if at >= 0 or not (x[1:-1] > 0.0).all():
         where = int(at) if at >= 0 else 1 + int(np.argmin(x[1:-1]))
         raise PlanningError(f"the curve cannot be followed within limits at s = {s[where]:.6g}")
     law = TimeLaw(curve, s, np.sqrt(x))
-    if between and rows[0][0] is d1:
+    if between and accelerates:
         h = np.diff(law.times)[:, None] * np.arange(1, between + 1) / (between + 1)
         q2 = law.accelerations((law.times[:-1, None] + h).ravel())
         law = TimeLaw(curve, s, law.rates / np.sqrt(max(1.0, np.maximum(q2 / low, q2 / high).max())))
     if jerk is None:
         return law
-    given = (_limits(velocity, "velocity", n), _limits(acceleration, "acceleration", n), _limits(jerk, "jerk", n))
-    return _smoothed(law, given, None if force is None else (skeleton, _limits(force, "force", n)))
+    given = (limits_of(velocity, "velocity", n), limits_of(acceleration, "acceleration", n), limits_of(jerk, "jerk", n))
+    return _smoothed(law, given, None if force is None else (skeleton, limits_of(force, "force", n)))
 
 
-def _grid(curve: CurveLike, points: Any, interval: tuple[float, float] | None) -> Array:
+def grid_of(curve: CurveLike, points: Any, interval: tuple[float, float] | None) -> Array:
     if interval is None:
         knots = getattr(curve, "x", getattr(curve, "t", None))
         if knots is None:
@@ -186,14 +191,21 @@ def _grid(curve: CurveLike, points: Any, interval: tuple[float, float] | None) -
     return s
 
 
-def _force_rows(skeleton: Any, curve: CurveLike, s: Array, d1: Array, d2: Array) -> tuple[Array, Array, Array]:
-    """a, b, c of joint forces: tau = M q' u + (M q'' + C(q, q')) x + g."""
-    if skeleton is None or skeleton.num_dofs != d1.shape[1]:
+def _force_rows(skeleton: Any, curve: CurveLike, s: Array, d1: Array, d2: Array) -> Array:
+    """c, a, b of joint forces: tau = M q' u + (M q'' + C(q, q')) x + g."""
+    batch, n = _batch(skeleton) if skeleton is not None else None, len(s)
+    if batch is None or batch.skeleton.num_dofs != d1.shape[1]:
         raise StateError("force: expected the skeleton, all of whose coordinates the curve gives")
-    batch, q = Batch(skeleton, threads=1), np.ascontiguousarray(curve(s), float)
-    zero = np.zeros_like(q)
-    c = batch.inverse_dynamics(q, zero, zero)
-    return batch.inverse_dynamics(q, zero, d1) - c, batch.inverse_dynamics(q, d1, d2) - c, c
+    q, velocity, acceleration = np.empty((3, 3, n, d1.shape[1]))
+    q[:], velocity[:2], velocity[2] = curve(s), 0.0, d1
+    acceleration[0], acceleration[1], acceleration[2] = 0.0, d1, d2
+    out = batch.inverse_dynamics(*(x.reshape(3 * n, -1) for x in (q, velocity, acceleration))).reshape(q.shape)
+    out[1:] -= out[0]
+    return out
+
+
+def _batch(skeleton: Any) -> Batch:
+    return skeleton if isinstance(skeleton, Batch) else Batch(skeleton, threads=1)
 
 
 class _Filtered(FixedAttributes):
@@ -282,7 +294,7 @@ def _stretch(curve: CurveLike, along: tuple[Array, Array, Array, Array], limits:
         scale = max(scale, float(np.maximum(value / high, value / low).max() ** (1.0 / power)) * (1.0 + 1e-9))
     if force is not None:
         skeleton, (low, high) = force
-        batch, q, zero = Batch(skeleton, threads=1), np.ascontiguousarray(curve(s)), np.zeros_like(d1)
+        batch, q, zero = _batch(skeleton), np.ascontiguousarray(curve(s)), np.zeros_like(d1)
         still = batch.inverse_dynamics(q, zero, zero)
         moving = batch.inverse_dynamics(q, np.ascontiguousarray(d1 * rate[:, None]), acceleration) - still
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -56,6 +56,11 @@ class Rasterizer:
         """What it was made with."""
         return {"oversampling": self.oversampling, "shadows": self.shadows, "threads": self.threads}
 
+    def texels(self, lens: Pinhole) -> int:
+        """Along the edge of the map of shadows; 0: there are none."""
+        least, most = SHADOW_TEXELS
+        return min(max(2 * max(lens.width, lens.height), least), most) if self.shadows else 0
+
     def draw(
         self,
         scene: Scene,
@@ -124,8 +129,7 @@ class Rasterizer:
         key = (thread, lens.width, lens.height)
         if key not in self._works:
             n = self.oversampling
-            least, most = SHADOW_TEXELS
-            texels = min(max(2 * max(lens.width, lens.height), least), most) if self.shadows else 0
+            texels = self.texels(lens)
             samples = max(SAMPLES, lens.width * n * n, texels)
             self._works[key] = RASTER(
                 things=things, points=scene.points, all_samples=samples, all_texels=texels * texels

@@ -12,6 +12,7 @@ from kido.attributes import FixedAttributes, dataclass
 from kido.batch import Batch
 from kido.errors import StateError
 from kido.rendering.camera import Camera, CameraNode, anchor_of
+from kido.rendering.graphics import GraphicsRasterizer
 from kido.rendering.model import Model, bodies_of, drawn_version, skeletons_of, up_axis
 from kido.rendering.rasterizer import KINDS, Rasterizer
 from kido.rendering.things import extent_of, instances_of, scene_of, skin_points
@@ -38,7 +39,7 @@ class Images:
 
 
 class Renderer(FixedAttributes):
-    """Draws a model from any camera, on the processor: no screen, no graphics card, nothing to install.
+    """Draws a model from any camera, without a screen: on the processor, with nothing to install, or on a card.
 
     Spheres, capsules, boxes, cylinders, cones, ellipsoids and planes are drawn from their equations, exactly; meshes
     and height maps by their triangles; soft skins as they are deformed. Shapes with `visual` are drawn, or those that
@@ -51,9 +52,14 @@ class Renderer(FixedAttributes):
         oversampling: samples of colour along either edge of a pixel, 1 to 8: smooth edges from 2 on.
         shadows: whether the key light throws shadows, in the colours.
         threads: how many draw; None: one for each core.
+        device: "cpu", or "gpu" for a graphics card (extra ``gpu-images``): OpenGL 3.3 by EGL, many images at once. Its
+            images are those of the processor but for rounding: depth of primitives to the digits of a float32, that of
+            triangles to some 1e-5 of itself, edges to a pixel.
 
     Raises:
-        KidoError: no model; StateError: numbers out of range.
+        KidoError: no model; no graphics card that can be used, with what to install.
+        StateError: numbers out of range, or there is no such device.
+        MissingExtraError: the extra for graphics cards is not installed.
 
     Example:
         >>> from kido.rendering import Camera, Pinhole, Renderer, look_at
@@ -63,16 +69,27 @@ class Renderer(FixedAttributes):
         ((64, 64, 3), (64, 64))
     """
 
-    def __init__(self, model: Model, *, oversampling: int = 1, shadows: bool = False, threads: int | None = None):
+    def __init__(
+        self,
+        model: Model,
+        *,
+        oversampling: int = 1,
+        shadows: bool = False,
+        threads: int | None = None,
+        device: str = "cpu",
+    ):
         self._model = model
         skeletons_of(model)
-        self._rasterizer = Rasterizer(oversampling, shadows, threads)
+        if device not in ("cpu", "gpu"):
+            raise StateError(f"Renderer device is {device!r}; expected 'cpu' or 'gpu'.")
+        self.device = device
+        self._rasterizer = (Rasterizer if device == "cpu" else GraphicsRasterizer)(oversampling, shadows, threads)
         self._version: Any = None
         self._batches: dict[int, Batch] = {}
         self._follow()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"model": self._model, **self._rasterizer.options}
+        return {"model": self._model, "device": self.device, **self._rasterizer.options}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)
