@@ -44,8 +44,8 @@ HEADER = (
 def all_cases() -> list[Case]:
     """Those robots, a small quadruped, and an arm that falls among cubes."""
     legs = (("thigh", 0.8), ("calf", -1.6))
-    arm = (("panda_joint2", 1.0), ("panda_joint4", -1.6), ("panda_joint6", 2.2))
-    cubes = tuple((0.4 + 0.1 * i, -0.15 + 0.1 * j) for i in range(2) for j in range(4))
+    arm = (("panda_joint2", 0.74), ("panda_joint4", -1.6), ("panda_joint6", 2.2))  # its fingers 1 cm above cubes
+    cubes = tuple((0.6 + 0.1 * i, -0.15 + 0.1 * j) for i in range(2) for j in range(4))
     more = [
         Case("Go1", ROBOTS / "go1_description" / "urdf" / "go1.urdf", 0.3, legs),
         Case("Panda, 8 cubes", ROBOTS / "panda_description" / "urdf" / "panda.urdf", 0.0, arm, True, cubes),

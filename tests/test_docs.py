@@ -18,11 +18,11 @@ import kido
 DOCS = Path(__file__).parents[1] / "docs"
 REFERENCE = sorted((DOCS / "reference").glob("*.md"))
 PACKAGES = (
-    "kido", "kido.analysis", "kido.batch", "kido.control", "kido.demos", "kido.devices", "kido.dynamics",
-    "kido.environment", "kido.flexible", "kido.gym", "kido.identification", "kido.ik", "kido.ik.analytical",
-    "kido.ik.motion", "kido.integrators", "kido.layouts", "kido.manipulation", "kido.math", "kido.models",
-    "kido.operators", "kido.optimal_control", "kido.optimization", "kido.planning", "kido.recording", "kido.rendering",
-    "kido.simulation", "kido.systems", "kido.viewer",
+    "kido", "kido.actuation", "kido.analysis", "kido.batch", "kido.control", "kido.demos", "kido.devices",
+    "kido.dynamics", "kido.environment", "kido.flexible", "kido.gym", "kido.identification", "kido.ik",
+    "kido.ik.analytical", "kido.ik.motion", "kido.integrators", "kido.layouts", "kido.manipulation", "kido.math",
+    "kido.models", "kido.operators", "kido.optimal_control", "kido.optimization", "kido.planning", "kido.recording",
+    "kido.rendering", "kido.simulation", "kido.systems", "kido.viewer",
 )  # fmt: skip
 _EQUATIONS = re.compile(r"\.(outputs|derivatives|update|crossings|at_\w+)$")
 DIRECTIVE = re.compile(r"^\.\. (auto\w+|members):: (\S+)\n((?:   .*\n|\n(?=   ))*)", re.MULTILINE)

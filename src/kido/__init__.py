@@ -43,10 +43,10 @@ _HOMES = {
 _OPEN_HOMES = ("kido.shapes", "kido.skeleton.joints.types", "kido.constraints")
 _NOT_PUBLIC = {"Hull", "JOINT_TYPES", "PRIMITIVES", "Primitive", "convex_hull"}
 _PACKAGES = (
-    "analysis", "batch", "collision", "control", "demos", "devices", "dynamics", "environment", "flexible",
-    "gym", "identification", "ik", "integrators", "io", "layouts", "manipulation", "math", "models", "motions",
-    "operators", "optimal_control", "optimization", "planning", "quantities", "recording", "rendering", "simulation",
-    "solvers", "systems", "viewer",
+    "actuation", "analysis", "batch", "collision", "control", "demos", "devices", "dynamics", "environment",
+    "flexible", "gym", "identification", "ik", "integrators", "io", "layouts", "manipulation", "math", "models",
+    "motions", "operators", "optimal_control", "optimization", "planning", "quantities", "recording", "rendering",
+    "simulation", "solvers", "systems", "viewer",
 )  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

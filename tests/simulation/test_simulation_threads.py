@@ -13,6 +13,7 @@ from kido import models
 from kido.errors import ModelError, StateError
 from kido.jit import JIT_DISABLED
 from kido.shapes import Box, Capsule, Cylinder, Sphere
+from kido.simulation.midpoint_problem import BLOCKS_TOGETHER
 from kido.simulation.threads import StepThreads
 from kido.simulation.world_struct import WORLD
 from kido.solvers import PGS
@@ -72,6 +73,27 @@ def test_bits_do_not_depend_on_threads(solver):
         assert np.array_equal(forces, found[0][1])
         assert report == found[0][2] and totals == found[0][3]
     assert len(found[0][1]) > 25
+
+
+def test_bits_of_contacts_that_are_shared_out():
+    """Boxes that slide, roll over each other and come to rest: threads make their contacts' rows and biases too."""
+    found = []
+    for threads in (1, 2, 5):
+        world = kido.World()
+        world.add_ground()
+        for k in range(96):
+            shape = Sphere(0.1) if k % 8 == 7 else Box((0.2, 0.2, 0.2))
+            place = 0.26 * (k % 8), 0.26 * (k // 8 % 6), 0.12 + 0.22 * (k // 48)
+            world.add_skeleton(free_body(f"b{k}", shape, place, (0.5 * (k % 3), 0.0, -0.5)))
+        world.threads = threads
+        most = 0
+        for _ in range(8):
+            world.step(50)
+            most = max(most, len(world.contacts))
+        assert most > 2 * BLOCKS_TOGETHER
+        found.append((state_of(world), world.contacts.forces))
+    for state, forces in found[1:]:
+        assert np.array_equal(state, found[0][0]) and np.array_equal(forces, found[0][1])
 
 
 def test_fields_of_a_step_are_apart():

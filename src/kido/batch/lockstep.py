@@ -47,8 +47,8 @@ from kido.kernels.regularized_tree import REGULARIZED
 from kido.simulation import World
 from kido.simulation.commands import Commands
 from kido.simulation.integrate import integrate_stage
+from kido.simulation.midpoint_problem import assemble_midpoint_stage
 from kido.simulation.predict import predict_stage
-from kido.simulation.row_motion import assemble_midpoint_stage
 from kido.simulation.step import solve_stage
 from kido.simulation.world_struct import WORLD
 from kido.solvers.default import begin_islands, end_islands, go_on_with, solve_one, solve_problem
@@ -91,7 +91,7 @@ def _robots(engine: Any) -> np.ndarray:
     """Which trees go by lanes: those whose contacts may be Newton's along the tree."""
     t, r = engine.tree, engine.responses.container
     trees = len(t.tree_mobile)
-    return (r.deferrable[:trees] != 0) & (t.tree_mobile != 0) & (r.apart[:trees] == 0)
+    return (r.deferrable[:trees] > 0) & (t.tree_mobile != 0) & (r.apart[:trees] == 0)
 
 
 def _wide(kind: type[Struct], *structs: Struct) -> Any:

@@ -63,8 +63,8 @@ def empty_matrix(few):
 def solve_few(y, few, columns):
     """`solve_touched` with all columns held, their inertia being known."""
     gather_impulses(y, few, 0, columns)
-    add_gains(y, few, 0, columns, columns)
-    solve_held(few, 0, columns)
+    add_gains(y, few, few, 1, 0, columns, columns)
+    solve_held(few, few, 1, 0, columns)
     for r in range(columns):
         few.V[0, r] = few.F[0, r]
     scatter_velocities(y, few, 0, columns)

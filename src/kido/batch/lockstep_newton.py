@@ -72,7 +72,7 @@ def first_penalty(merit, done, vain, penalty):
 def measure(t, d, c, src, y, few, dense, tree_index, columns):
     """What impulses do to what they act on. Returns what `measure_rows` does."""
     if dense:
-        return apply_to_few(c, src, y, few, 0, 0, columns)
+        return apply_to_few(c, src, y, few, few, 1, 0, 0, columns)
     return apply_to_tree(t, d, c, src, y, 0, tree_index)
 
 

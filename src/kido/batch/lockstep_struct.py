@@ -101,7 +101,6 @@ class FEW(Struct):
     place = integers(MAX_FEW_BODIES)
     Omega = floats(1, FEW_COLUMNS, FEW_COLUMNS)
     inverse = floats(1, FEW_COLUMNS, FEW_COLUMNS)
-    inverted = integers(1)
     A = floats(1, FEW_COLUMNS, FEW_COLUMNS)
     F = floats(1, FEW_COLUMNS)
     V = floats(1, FEW_COLUMNS)

@@ -225,7 +225,7 @@ class Demo:
 
 @dataclass
 class Convert(Reading):
-    """Write a model as a file of another format: URDF, SDF or SKEL, told by the extension.
+    """Write a model as a file of another format: URDF, SDF, SKEL or MJCF, told by the extension.
 
     Example: kido convert robot.urdf robot.sdf
     """
@@ -233,7 +233,7 @@ class Convert(Reading):
     file: Annotated[Positional[str], arg(metavar="IN")]
     """URDF, SDF or SKEL, or the name of a bundled model."""
     to: Annotated[Positional[str], arg(metavar="OUT")]
-    """File to write: .urdf, .sdf, .world or .skel."""
+    """File to write: .urdf, .sdf, .world, .skel or .xml (MJCF)."""
     skeleton: Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")] = None
     """Write this skeleton of a world only."""
     approximate: bool = False

@@ -4,7 +4,7 @@ from kido.constraints import joint_constraints
 from kido.constraints.axis_constraint import AngleConstraint, AxisForces, TravelConstraint
 from kido.constraints.body_constraint import BodyConstraint
 from kido.constraints.constraint import Constraint, UserConstraint
-from kido.constraints.coupler import CouplerConstraint, DifferentialConstraint, GearConstraint
+from kido.constraints.coupler import CouplerConstraint, CouplerForces, DifferentialConstraint, GearConstraint
 from kido.constraints.joint_constraints import *
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "BodyConstraint",
     "Constraint",
     "CouplerConstraint",
+    "CouplerForces",
     "DifferentialConstraint",
     "GearConstraint",
     "TravelConstraint",

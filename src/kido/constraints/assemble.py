@@ -18,6 +18,7 @@ from kido.constraints.joint import (
 from kido.constraints.surfaces import NO_ROWS, find_rows, has_spin, row_of
 from kido.constraints.wrenches import begin_deferral, begin_description, end_description, note_contact, note_coordinate
 from kido.jit import kernel
+from kido.kernels.free_lanes import NOT_FREE
 from kido.kernels.responses import ask_coordinate, forget_responses, make_responses
 
 ASSEMBLED, PROBLEM_FULL, SURFACES_WANTED = 0, 1, 2
@@ -122,12 +123,8 @@ def add_joints(t, d, pr, src, block, row, pool):
 
 
 @kernel
-def assemble(t, d, c, pr, src):
-    """Fill the problem `pr` with all contacts of `c`, joint limits, joint friction and actuators; pr.u_free is given.
-
-    Needs transforms and articulated inertias. Returns ASSEMBLED, PROBLEM_FULL with the needs in src, or
-    SURFACES_WANTED where contacts have no properties yet.
-    """
+def begin_assembly(t, d, c, pr, src):
+    """What is needed before contacts become rows. Returns what `assemble` does."""
     responses = src.responses
     s = src.surfaces
     if s.mode != NO_ROWS and not find_rows(c, s):
@@ -143,8 +140,16 @@ def assemble(t, d, c, pr, src):
         return PROBLEM_FULL
     begin_description(t, d, src)
     make_responses(t, d, responses)
-    block, row, pool = 0, 0, 0
     src.num_impacts = 0
+    return ASSEMBLED
+
+
+@kernel
+def add_contacts(t, d, c, pr, src):
+    """Rows of all contacts, one after another. Returns numbers of blocks, rows and pool entries in use."""
+    responses = src.responses
+    s = src.surfaces
+    block, row, pool = 0, 0, 0
     for k in range(c.num_contacts):
         size = add_contact(t, d, c, pr, src, s, responses, k, block, row, pool)
         if size > 0:
@@ -155,11 +160,64 @@ def assemble(t, d, c, pr, src):
                 pool += add_spin(t, d, c, pr, src, s, responses, block - 1, block, row, pool)
                 block += 1
                 row += 3
-    s.ready = 0
+    return block, row, pool
+
+
+@kernel
+def place_contacts(t, c, pr, src):
+    """Have each contact of free bodies know its block, so that they can be added in any order (`add_placed`).
+
+    Returns:
+        Numbers of blocks and pool entries; -1 blocks if some contact may be left out, or is not of free bodies.
+    """
+    responses = src.responses
+    if src.surfaces.mode != NO_ROWS:
+        return -1, 0
+    block, pool = 0, 0
+    for k in range(c.num_contacts):
+        a, b = c.body_a[k], c.body_b[k]
+        na, nb = segment_length(t, a), segment_length(t, b)
+        if c.restitution[k] > 0.0 or c.swept[k] != 0:
+            return -1, 0
+        if (na > 0 and responses.free[a] == NOT_FREE) or (nb > 0 and responses.free[b] == NOT_FREE):
+            return -1, 0
+        if na + nb > 0:
+            src.index[block], pr.at_a[block] = k, pool
+            block += 1
+            pool += 3 * (na + nb)
+    return block, pool
+
+
+@kernel
+def add_placed(t, d, c, pr, src, begin, end):
+    """Rows of the contacts of blocks begin..end-1."""
+    for block in range(begin, end):
+        add_contact(
+            t, d, c, pr, src, src.surfaces, src.responses, src.index[block], block, 3 * block, pr.at_a[block]
+        )  # fmt: skip
+
+
+@kernel
+def end_assembly(t, d, pr, src, block, row, pool):
+    """Rows of joints after those of contacts, which have so many blocks, rows and pool entries."""
+    src.surfaces.ready = 0
     block, row, pool = add_joints(t, d, pr, src, block, row, pool)
     pr.num_blocks = block
     pr.num_rows = row
     pr.num_dofs = d.q.shape[0]
     pr.num_extras = 0
     end_description(t, d, pr, src)
-    return ASSEMBLED
+
+
+@kernel
+def assemble(t, d, c, pr, src):
+    """Fill the problem `pr` with all contacts of `c`, joint limits, joint friction and actuators; pr.u_free is given.
+
+    Needs transforms and articulated inertias. Returns ASSEMBLED, PROBLEM_FULL with the needs in src, or
+    SURFACES_WANTED where contacts have no properties yet.
+    """
+    status = begin_assembly(t, d, c, pr, src)
+    if status == ASSEMBLED:
+        block, row, pool = add_contacts(t, d, c, pr, src)
+        end_assembly(t, d, pr, src, block, row, pool)
+    return status

@@ -242,7 +242,7 @@ def add_contact(t, d, c, pr, src, s, responses, k, block, row, pool):
         compliance = describe_contact(pr, src, block)
     else:
         make_contact_rows(t, d, c, pr, src, responses, k, block)
-        compliance = coupling(pr, block, 0, 0)
+        compliance = pr.W[block, 0] = coupling(pr, block, 0, 0)
         free_a, free_b = na > 0 and responses.free[a] != NOT_FREE, nb > 0 and responses.free[b] != NOT_FREE
         driven = (not free_a and is_driven(t, a)) or (not free_b and is_driven(t, b))
     if compliance <= 0.0 and driven:  # prescribed motion yields to no impulse

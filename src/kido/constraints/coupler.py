@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kido.constraints.constraint import Constraint, bound, read_only
+from kido.constraints.constraint import Constraint, bound, not_negative, read_only
+from kido.constraints.loop_schema import BOUNDED_ROW, COUPLE, DRIVEN, ELIMINATED, ONE_SIDED
 from kido.errors import ModelError
 from kido.math.transform import number_or_nan
 from kido.skeleton import DegreeOfFreedom, Joint
@@ -16,7 +17,7 @@ from kido.turns import in_turn
 if TYPE_CHECKING:
     from kido.skeleton import BodyNode, Skeleton
 
-__all__ = ["CouplerConstraint", "DifferentialConstraint", "GearConstraint"]
+__all__ = ["CouplerConstraint", "CouplerForces", "DifferentialConstraint", "GearConstraint"]
 
 
 def as_dof(item: Any, what: str) -> DegreeOfFreedom:
@@ -119,10 +120,62 @@ class CouplerConstraint(Constraint):
         """Its one equation, in words."""
         return (" ".join(f"{factor:+g} {dof.name}" for dof, factor in self._terms) + f" = {self.offset:g}",)
 
+    def row_values(self) -> list[dict[str, Any]]:
+        """Fields of its rows in the world's table (kido.constraints.loop_schema)."""
+        limit = self._force_limit
+        mode = ELIMINATED if limit == np.inf else BOUNDED_ROW
+        return [{"kind": COUPLE, "offset": self.offset, "lower": -limit, "upper": limit, "mode": mode}]
+
     @property
     def force(self) -> float:
         """The number by which it drove its coordinates in the last step: each had its factor times it [N or N m]."""
         return float(self.system().wrench(self)[0])
+
+
+class CouplerForces(CouplerConstraint):
+    """Limits and dry friction of a sum of factor * q, as of a tendon over several joints; it holds nothing else.
+
+    Args:
+        terms, name: as of `CouplerConstraint`.
+        lower_limit, upper_limit: of the sum [m or rad].
+        coulomb_friction: largest size of the friction along it [N or N m].
+
+    Raises:
+        ModelError: as of `CouplerConstraint`; a lower limit above the upper one, friction below zero.
+    """
+
+    def __init__(
+        self,
+        terms: Mapping[Any, float] | Iterable[tuple[Any, float]],
+        lower_limit: float = -np.inf,
+        upper_limit: float = np.inf,
+        coulomb_friction: float = 0.0,
+        *,
+        name: str | None = None,
+    ):
+        super().__init__(terms, 0.0, name=name)
+        self._lower_limit, self._upper_limit = number_or_nan(lower_limit), number_or_nan(upper_limit)
+        what = f"constraint {self.name!r}"
+        if not self._lower_limit <= self._upper_limit:
+            raise ModelError(f"{what}: expected lower_limit <= upper_limit, got {lower_limit!r} and {upper_limit!r}")
+        self._coulomb_friction = not_negative(coulomb_friction, f"{what}: coulomb_friction")
+
+    lower_limit: float = read_only("_lower_limit", "Least value of the sum [m or rad].")
+    upper_limit: float = read_only("_upper_limit", "Greatest value of the sum [m or rad].")
+    coulomb_friction: float = read_only("_coulomb_friction", "Largest size of the friction [N or N m].")
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """What each of its rows is."""
+        return "lower limit", "upper limit", "dry friction"
+
+    def row_values(self) -> list[dict[str, Any]]:
+        dry = self._coulomb_friction
+        rows: list[dict[str, Any]] = [
+            {"kind": COUPLE, "mode": ONE_SIDED, "lower": 0.0, "upper": np.inf, "offset": limit, "sign": sign}
+            for limit, sign in ((self._lower_limit, 1.0), (self._upper_limit, -1.0))
+        ]
+        return [*rows, {"kind": COUPLE, "mode": DRIVEN, "lower": -dry, "upper": dry, "offset": 0.0}]
 
 
 class GearConstraint(CouplerConstraint):

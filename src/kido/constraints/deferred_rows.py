@@ -23,7 +23,11 @@ def make_deferred_rows(address, island, unused_1, unused_2):
             continue
         tree_index = t.tree_of_body[t.body_of_dof[c.dof_a[b] if c.len_a[b] > 0 else c.dof_b[b]]]
         if tree_index != made:
-            make_deferred_responses(t, d, src.responses, tree_index, c.thread[0])
+            r = src.responses
+            if r.apart[tree_index] != 0:
+                r.others(r.others_of, 1 + tree_index, c.thread[0])
+            else:
+                make_deferred_responses(t, d, r, tree_index, c.thread[0])
             made = tree_index
         if c.kind[b] == BOUNDED:
             make_joint_row(t, d, c, src, b)

@@ -15,10 +15,16 @@ from kido.constraints.loop_blocks import add_rows, add_segment, add_user_rows, s
 from kido.constraints.loop_factor import solve
 from kido.jit import kernel
 from kido.solvers.problem import BOUNDED
-from kido.solvers.rows import coupling, num_segments, segment
+from kido.solvers.rows import coupling, inverse_compliance, num_segments, segment
 
 STIFF = 1e-6  # softness, relative to the compliance without them, of blocks that eliminated rows hold in a direction
 HELD_TOLERANCE = 1e-9  # share of its compliance below which a direction counts as held
+
+
+@kernel
+def yielding(pr, block, r, s):
+    """Velocity of row r of a block, r <= s, by an impulse of its row s; also of one whose rows are not made."""
+    return pr.W[block, r * (5 - r) // 2 + s] if pr.deferred[block] != 0 else coupling(pr, block, r, s)
 
 
 @kernel
@@ -28,8 +34,8 @@ def has_lost_rank(pr, block, before):
     Its compliance then has an eigenvalue that is rounding, and impulses that balance others along that direction grow
     beyond all bounds: between two bodies on a hinge that touch, all contacts have one velocity.
     """
-    w00, w11, w22 = coupling(pr, block, 0, 0), coupling(pr, block, 1, 1), coupling(pr, block, 2, 2)
-    w01, w02, w12 = coupling(pr, block, 0, 1), coupling(pr, block, 0, 2), coupling(pr, block, 1, 2)
+    w00, w11, w22 = yielding(pr, block, 0, 0), yielding(pr, block, 1, 1), yielding(pr, block, 2, 2)
+    w01, w02, w12 = yielding(pr, block, 0, 1), yielding(pr, block, 0, 2), yielding(pr, block, 1, 2)
     first = w00 * w11 - w01 * w01 + w00 * w22 - w02 * w02 + w11 * w22 - w12 * w12
     whole = w00 * (w11 * w22 - w12 * w12) - w01 * (w01 * w22 - w12 * w02) + w02 * (w01 * w12 - w11 * w02)
     # Ratios of neighbouring invariants are the eigenvalues, from the least to the largest, to within a factor of three.
@@ -39,7 +45,7 @@ def has_lost_rank(pr, block, before):
 @kernel
 def is_held(pr, block, r, before):
     """Whether a row of a block cannot move, which had the compliance `before` without the eliminated rows."""
-    return coupling(pr, block, r, r) < HELD_TOLERANCE * before
+    return yielding(pr, block, r, r) < HELD_TOLERANCE * before
 
 
 @kernel
@@ -137,6 +143,10 @@ def widen(t, lp, pr, block, pool, own):
         for r in range(rows):
             if held or is_held(pr, block, r, before):
                 pr.compliance[pr.row[block] + r] += STIFF * before
+                if pr.deferred[block] != 0:
+                    pr.W[block, r * (7 - r) // 2] += STIFF * before
+        if pr.deferred[block] != 0:
+            pr.step[block] = inverse_compliance(pr, block)
     return used
 
 
@@ -182,7 +192,9 @@ def complete_problem(t, d, lp, us, pr, src, start_u):
 
 @kernel
 def add_load(pr, block, load, dofs):
-    """Add the generalized impulse of a block on the first `dofs` velocities, J^T p."""
+    """Add the generalized impulse of a block whose rows are made on the first `dofs` velocities, J^T p."""
+    if pr.deferred[block] != 0:
+        return
     for r in range(1 if pr.kind[block] == BOUNDED else 3):
         p = pr.impulse[pr.row[block] + r]
         for s in range(num_segments(pr, block)):

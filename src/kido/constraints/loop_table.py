@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kido.constraints.body_constraint import BodyConstraint
 from kido.constraints.constraint import Constraint
 from kido.constraints.coupler import CouplerConstraint
-from kido.constraints.loop_schema import BOUNDED_ROW, COUPLE, ELIMINATED, LOOPS
+from kido.constraints.loop_schema import ELIMINATED, LOOPS
 from kido.jit import Struct
 
 if TYPE_CHECKING:
@@ -75,11 +75,7 @@ class LoopTable:
         self.groups = self._find_groups()
 
     def _read_coupler(self, k: int, c: CouplerConstraint, tree_of: dict[Skeleton, int]) -> None:
-        limit = c.force_limit
-        self.rows.append(
-            {"kind": COUPLE, "of": k, "offset": c.offset, "lower": -limit, "upper": limit}
-            | {"mode": ELIMINATED if limit == np.inf else BOUNDED_ROW}
-        )
+        self.rows.extend({"of": k, **row} for row in c.row_values())
         for dof, factor in c.terms:
             tree_index = tree_of[dof.joint.child.skeleton]
             self._terms.append((int(self.forest.tree.tree_dof[tree_index]) + dof.index, factor))

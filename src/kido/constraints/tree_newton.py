@@ -23,7 +23,7 @@ from kido.constraints.row_origins import (
     ROW_ORIGINS,
 )
 from kido.constraints.wrenches import pull_contact, row_velocity
-from kido.jit import Struct, callback, kernel, reference, view
+from kido.jit import LANES, Struct, callback, kernel, reference, view
 from kido.joints.kinds import FREE
 from kido.kernels.chain_impulses import apply_chain, clear_impulses
 from kido.kernels.free_lanes import NOT_FREE
@@ -36,6 +36,7 @@ from kido.kernels.regularized_tree import (
     solve_held_tree,
     weigh_held,
 )
+from kido.kernels.responses import NEVER
 from kido.kernels.touched_laws import apply_touched, release_touched, solve_touched
 from kido.math.choices import any_positive
 from kido.solvers.body_newton import MAX_CONE_FRICTION
@@ -50,6 +51,7 @@ from kido.solvers.laws import (
     V,
     adapt,
     bounded_law,
+    careful_penalty,
     contact_law,
     follow_bounded,
     follow_contact,
@@ -106,7 +108,7 @@ def tree_of_island(t, c, src, r, island):
         found = tree_of_block(t, c, b)
         if tree_index < 0:
             tree_index = found
-            if r.free[t.tree_body[found]] != NOT_FREE:
+            if r.free[t.tree_body[found]] != NOT_FREE or r.deferrable[found] < NEVER:
                 return -1
         elif tree_index != found:
             return -1
@@ -241,11 +243,23 @@ def apply_to_tree(t, d, c, src, y, island, tree_index):
 
 
 @kernel
-def apply_to_few(c, src, y, x, island, slot, columns):
+def apply_to_whole(t, d, c, src, y, island, tree_index):
+    """`apply_to_tree`, by the owner of the tree's aggregates where it has some."""
+    r = src.responses
+    if r.apart[tree_index] == 0:
+        return apply_to_tree(t, d, c, src, y, island, tree_index)
+    clear_impulses(t, y, t.tree_body[tree_index], y.number[tree_index])
+    pull_blocks(c, src, y, island)
+    r.apply(r.others_of, tree_index)
+    return measure_velocities(c, src, y, island)
+
+
+@kernel
+def apply_to_few(c, src, y, x, rows, step, island, slot, columns):
     """What an island's impulses do to what is touched of its tree. Returns what `measure_rows` does."""
     release_touched(y, x, slot)
     pull_blocks(c, src, y, island)
-    apply_touched(y, x, slot, columns)
+    apply_touched(y, x, rows, step, slot, columns)
     return measure_velocities(c, src, y, island)
 
 
@@ -278,11 +292,11 @@ def is_solved(c, island, merit):
 
 
 @callback
-def tree_newton_island(address, island, cap, unused):
+def tree_newton_island(address, island, cap, careful):
     """Newton's method on one island until it is solved (`measure_island`) or `cap` iterations are done.
 
     Reads impulses; leaves those of the last iteration, made admissible, with their u and what `measure_island` sets.
-    Stops early where PATIENCE iterations in turn gained little.
+    Stops early where PATIENCE iterations in turn gained little. If `careful` is not 0, by `careful_penalty`.
 
     Returns:
         The number of iterations; -1 where the island is none of one robot alone, which is not measured then.
@@ -303,14 +317,14 @@ def tree_newton_island(address, island, cap, unused):
     first, last, number = t.tree_body[tree_index], t.tree_body[tree_index + 1], y.number[tree_index]
     merit = math.inf
     if columns > 0:
-        merit = apply_to_few(c, src, y, x, island, slot, columns)
+        merit = apply_to_few(c, src, y, x, x.rows, LANES, island, slot, columns)
     if columns == 0 or not math.isfinite(merit) or is_solved(c, island, merit):
-        merit = apply_to_tree(t, d, c, src, y, island, tree_index)
+        merit = apply_to_whole(t, d, c, src, y, island, tree_index)
     done = 0
     if math.isfinite(merit) and not is_solved(c, island, merit):
         if c.island_start[island + 1] - c.island_start[island] == 1:
             solve_alone(c, island)
-            merit = apply_to_tree(t, d, c, src, y, island, tree_index)
+            merit = apply_to_whole(t, d, c, src, y, island, tree_index)
             done = 1
         else:
             if columns == 0:
@@ -328,10 +342,12 @@ def tree_newton_island(address, island, cap, unused):
                         more -= 1
                     firm = merit <= 1.0 or (done == 0 and merit <= WARM)
                     held = FIRM_PENALTY if firm else tree_penalty(merit, vain, penalty)
+                    if careful != 0 and merit > 1.0:
+                        held = careful_penalty(merit)
                     if columns > 0:
                         release_touched(y, x, slot)
                         hold_blocks(c, src, y, island, held)
-                        if not solve_touched(y, x, slot, columns):
+                        if not solve_touched(y, x, slot, columns, src.responses.apart[tree_index]):
                             columns = 0
                             weigh_held(t, d, y, first, last)
                     if columns == 0:
@@ -354,7 +370,7 @@ def tree_newton_island(address, island, cap, unused):
                 if not math.isfinite(merit):
                     put_back(c, island, BEST_ROW)
                 make_admissible(c, island)
-                merit = apply_to_tree(t, d, c, src, y, island, tree_index)
+                merit = apply_to_whole(t, d, c, src, y, island, tree_index)
     if c.step[c.island_block[c.island_start[island]]] > 0.0:  # else nothing of the tree answers to its one block
         for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
             c.u[k] = c.u_free[k] + y.s[k]

@@ -11,6 +11,8 @@ J and Y are not made by the assembly, but by `kido.constraints.deferred_rows` fo
 
 A tree is deferred if all its blocks may be Newton's along the tree: no contact of two bodies that both respond, none
 that bounces, no rolling friction; no prescribed coordinates, gears, and rows of free joints (`RESPONSES.deferrable`).
+One whose loops are aggregates stands apart: it is deferred where few of its bodies are touched, and what is a sweep of
+a tree is done by its owner (`RESPONSES.columns`, `apply`).
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from kido.kernels.chain_impulses import add_chain_forces, chain_compliances, cha
 from kido.kernels.inertia import apply_inertia
 from kido.kernels.operational_space import read_compliance
 from kido.kernels.regularized_tree import deactivate, hold_body, list_held
+from kido.kernels.responses import ALWAYS, ONLY_APART
 from kido.kernels.touched_bodies import make_columns, place_columns, touch_body, touch_dof, untouch_tree
 from kido.math.so3 import cross
 from kido.solvers.body_newton import MAX_CONE_FRICTION
@@ -41,7 +44,7 @@ def begin_deferral(t, pr, src, possible):
     src.deferring = 1 if possible else 0
     for k in range(t.tree_mobile.shape[0]):
         r.deferred[k] = 0
-        if possible and r.deferrable[k] != 0 and r.apart[k] == 0 and t.tree_mobile[k] != 0:
+        if possible and r.deferrable[k] == (ALWAYS if r.apart[k] == 0 else ONLY_APART) and t.tree_mobile[k] != 0:
             r.deferred[k] = 1
             y.number[k] = 0
             untouch_tree(x, k)
@@ -88,7 +91,12 @@ def begin_description(t, d, src):
             first = t.tree_body[k]
             number = list_held(t, y, first, t.tree_body[k + 1])
             if place_columns(src.touched, k) > 0:
-                make_columns(t, d, y, src.touched, r.sweep, r.numbers, k)
+                if r.apart[k] != 0:
+                    r.columns(r.others_of, k)
+                else:
+                    make_columns(t, d, y, src.touched, r.sweep, r.numbers, k)
+            elif r.apart[k] != 0:
+                r.deferred[k] = 0
             else:
                 chain_compliances(t, d, y, first, number)
 

@@ -126,9 +126,7 @@ class ConstrainedSystem(FixedAttributes):
                         f"{what}: constraint {constraint.name!r}: dof {dof.name!r} is of a {type(dof.joint).__name__}, "
                         "whose velocities are not the rates of its positions"
                     )
-            if constraint.force_limit != np.inf:
-                self._refuse(constraint, "a force limit")
-        elif strict:
+        if strict or isinstance(constraint, CouplerConstraint):
             for name, row in zip(constraint.row_names, constraint.row_values(), strict=True):
                 if _acts_within_bounds(row):
                     self._refuse(constraint, f"{_SETTLED.get(row['mode'], 'a force limit')} ({name})")

@@ -63,7 +63,7 @@ FORMATS = [
     Format("URDF", ".urdf", "robot", "kido.io.urdf", "kido.io.writers.urdf"),
     Format("SDF", ".sdf", "sdf", "kido.io.sdf", "kido.io.writers.sdf", (".world",)),
     Format("SKEL", ".skel", "skel", "kido.io.skel", "kido.io.writers.skel"),
-    Format("MJCF", ".xml", "mujoco", "kido.io.mjcf", ""),
+    Format("MJCF", ".xml", "mujoco", "kido.io.mjcf", "kido.io.writers.mjcf"),
     Format("VSK", ".vsk", "KinematicModel", "kido.io.vsk", ""),
     _motions("DOF", ".dof", "dof"),
     _motions("BVH", ".bvh", "bvh"),
@@ -245,15 +245,15 @@ def save(
     approximate: bool = False,
     meshes: str = "copy",
 ) -> list[str]:
-    """Write a robot or a world in its initial state as a URDF, SDF or SKEL file, or a motion as DOF, BVH, AMC or
+    """Write a robot or a world in its initial state as a URDF, SDF, SKEL or MJCF file, or a motion as DOF, BVH, AMC or
     CSV, markers as C3D.
 
     Numbers are written with all digits: what the format holds is read back as it was, but for the rounding of angles.
 
     Parameters:
         model: a skeleton, a world (of one skeleton for URDF), a motion, or markers.
-        path: the file; its extension (``.urdf``, ``.sdf``, ``.world``, ``.skel``; ``.dof``, ``.bvh``, ``.amc``,
-            ``.csv``; ``.c3d``) tells the format.
+        path: the file; its extension (``.urdf``, ``.sdf``, ``.world``, ``.skel``, ``.xml`` for MJCF; ``.dof``,
+            ``.bvh``, ``.amc``, ``.csv``; ``.c3d``) tells the format.
         approximate: what to do with joints, couplings and shapes that the format lacks: False refuses the model, True
             writes what comes nearest (joints as hinges in a chain, or a weld).
         meshes: "copy" copies mesh files into a folder beside the file; "reference" names them where they are.

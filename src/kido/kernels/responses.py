@@ -40,6 +40,8 @@ from kido.math.so3 import cross
 WRENCHES = 6
 WRENCH_COLUMNS = -(-WRENCHES // LANES)  # lanes that hold six numbers
 BODIES_TOGETHER = 2  # bodies that are worked on together
+# Of trees that constraints bind, by rows or as aggregates, which stand apart then: IN_ROWS, or ONLY_APART.
+NEVER, ALWAYS, ONLY_APART, IN_ROWS = 0, 1, -1, -2
 
 
 class RESPONSE_SWEEP(Struct):
@@ -59,10 +61,14 @@ class RESPONSES(Struct):
     needed = integer(doc="entries of `rows` that are needed")
     rows = floats("pool", doc="for each body six rows of J_i, then six of R_i, over its skeleton's coordinates")
     apart = integers("trees", doc="1: responses of the tree's bodies and coordinates are made by `others`")
-    deferrable = integers("trees", doc="1: solvers may do without responses of the tree")
+    deferrable = integers(
+        "trees", doc="NEVER, ALWAYS, ONLY_APART: solvers may do without responses of the tree; or IN_ROWS"
+    )
     deferred = integers("trees", doc="1: in this step its responses are made where a solver asks for rows")
-    others = stage(doc="does that, called with `others_of`")
-    others_of = integer(doc="address of the struct that `others` works on")
+    others = stage(doc="does that: (others_of, 0), or (others_of, 1 + tree, thread) for one that was deferred")
+    columns = stage(doc="columns of few touched bodies of such a tree (kido.kernels.touched_bodies): (others_of, tree)")
+    apply = stage(doc="what impulses do to such a tree, as kido.kernels.chain_impulses.apply_chain: (others_of, tree)")
+    others_of = integer(doc="address of the struct that these three work on")
     free = integers("bodies", doc="NOT_FREE, OFF_CENTRE or CENTRED (kido.kernels.free_lanes)")
     number = floats("bodies", BODY_NUMBERS, doc="constants of free bodies: INVERSE_MASS ... INVERSE")
     lanes = integers("threads", 2, doc="FREE_LANES of each thread as lanes, and as numbers")
@@ -114,7 +120,8 @@ class Responses:
         c = self.container
         made = Responses(self.tree, max(pool, len(c.rows)), max(threads, len(c.lanes)), self.free)
         made.container.apart[:], made.container.deferrable[:] = c.apart, c.deferrable
-        made.container.others, made.container.others_of = c.others, c.others_of
+        for name in ("others", "columns", "apply", "others_of"):
+            setattr(made.container, name, getattr(c, name))
         return made
 
     @property

@@ -11,7 +11,9 @@ chain makes the velocities of all of them. Needs transforms and U, Dinv, H, l of
 
 from __future__ import annotations
 
-from kido.jit import LANES, Struct, floats, inlined, integers, kernel
+import numpy as np
+
+from kido.jit import JIT_DISABLED, LANES, Struct, floats, inlined, integers, kernel, reference
 from kido.kernels.articulated import add_reaction, at_parent
 from kido.kernels.inverse_dynamics import column_dot
 from kido.kernels.responses import BODIES_TOGETHER, WRENCH_COLUMNS, push_body
@@ -21,6 +23,17 @@ MOST = 24  # columns of a tree, beyond which sweeps take less time
 LANE_COLUMNS = BODIES_TOGETHER * WRENCH_COLUMNS  # of lanes, that are made together
 TOGETHER = LANE_COLUMNS * LANES
 WIDTH = -(-MOST // TOGETHER) * TOGETHER
+
+
+class TOUCHED_ROWS(Struct):
+    """Matrices of TOUCHED, their rows in lanes."""
+
+    Omega = floats("slots", MOST, "wide")
+    inverse = floats("slots", MOST, "columns")
+    A = floats("slots", MOST, "columns")
+    tie = floats("slots", MOST, "columns")
+    unit = floats("slots", MOST, "columns")
+    V = floats("slots", "columns")
 
 
 class TOUCHED(Struct):
@@ -41,6 +54,20 @@ class TOUCHED(Struct):
     V = floats("slots", MOST, doc="work: velocities")
     kept = floats("slots", MOST, doc="work: impulses, then velocities, of the columns that are held")
     held = integers("slots", MOST, doc="columns that are held")
+    num_tied = integers("slots", doc="how many of these have velocities that follow from those of the others")
+    tied = integers("slots", MOST, doc="numbers of such columns in `held`")
+    tie = floats("slots", MOST, MOST, doc="a row for each: shares of the velocities of the others, and -1 for its own")
+    unit = floats("slots", MOST, MOST, doc="the unit matrix")
+    rows = reference(TOUCHED_ROWS, lanes=True, doc="the matrices and V once more")
+
+
+def new_touched(trees: int, bodies: int, slots: int) -> TOUCHED:
+    """Room for what is touched of some trees."""
+    rows = TOUCHED_ROWS(samples=0 if JIT_DISABLED else LANES, slots=slots, wide=WIDTH // LANES, columns=MOST // LANES)
+    wide = {"Omega": (slots, MOST, WIDTH), "V": (slots, MOST)}
+    numbers = {name: getattr(rows, name).reshape(wide.get(name, (slots, MOST, MOST))) for name in TOUCHED_ROWS.arrays}
+    numbers["unit"][:] = np.eye(MOST)
+    return TOUCHED(trees=trees, bodies=bodies, slots=slots, rows=rows, **numbers)
 
 
 @kernel
@@ -116,24 +143,38 @@ def gather_path(t, d, w, i, stop, first, offset, c, z0, z1, z2, z3, z4, z5):
 
 
 @kernel
+def lanes_of_body(x, body, column):
+    """The first of the lanes that hold columns of a body, and the one after the last; `column`: its first there."""
+    length = 3 if x.contacts[body] == 1 else 6
+    return max(column, 0) // LANES, min((column + length - 1) // LANES, LANE_COLUMNS - 1) + 1
+
+
+@kernel
+def unit_wrenches(x, numbers, body, column, c):
+    """B[0]: minus the unit wrenches of the columns of a body that are in lane c of the sweep, zeros in others."""
+    length = 3 if x.contacts[body] == 1 else 6
+    for j in range(6):
+        for n in range(c * LANES, (c + 1) * LANES):
+            numbers.B[0, j, n] = 0.0
+    for j in range(length):
+        n = column + j
+        if n // LANES != c:
+            continue
+        if length == 6:
+            numbers.B[0, j, n] = -1.0
+            continue
+        f0, f1, f2 = (1.0 if j == 0 else 0.0), (1.0 if j == 1 else 0.0), (1.0 if j == 2 else 0.0)
+        m0, m1, m2 = cross(x.arm[body, 0], x.arm[body, 1], x.arm[body, 2], f0, f1, f2)
+        numbers.B[0, 0, n], numbers.B[0, 1, n], numbers.B[0, 2, n] = -m0, -m1, -m2
+        numbers.B[0, 3, n], numbers.B[0, 4, n], numbers.B[0, 5, n] = -f0, -f1, -f2
+
+
+@kernel
 def gather_body(t, d, x, w, numbers, body, column, first, offset):
     """The columns of a body among those that are made together, `column` being its first there."""
-    length = 3 if x.contacts[body] == 1 else 6
-    for c in range(max(column, 0) // LANES, min((column + length - 1) // LANES, LANE_COLUMNS - 1) + 1):
-        for j in range(6):
-            for n in range(c * LANES, (c + 1) * LANES):
-                numbers.B[0, j, n] = 0.0
-        for j in range(length):
-            n = column + j
-            if n // LANES != c:
-                continue
-            if length == 6:
-                numbers.B[0, j, n] = -1.0
-                continue
-            f0, f1, f2 = (1.0 if j == 0 else 0.0), (1.0 if j == 1 else 0.0), (1.0 if j == 2 else 0.0)
-            m0, m1, m2 = cross(x.arm[body, 0], x.arm[body, 1], x.arm[body, 2], f0, f1, f2)
-            numbers.B[0, 0, n], numbers.B[0, 1, n], numbers.B[0, 2, n] = -m0, -m1, -m2
-            numbers.B[0, 3, n], numbers.B[0, 4, n], numbers.B[0, 5, n] = -f0, -f1, -f2
+    begin, end = lanes_of_body(x, body, column)
+    for c in range(begin, end):
+        unit_wrenches(x, numbers, body, column, c)
         B = w.B
         gather_path(
             t, d, w, body, t.first_dof[body + 1], first, offset, c,
@@ -167,16 +208,11 @@ def make_columns(t, d, y, x, w, numbers, tree_index):
         w, numbers: RESPONSE_SWEEP in lanes, and the same memory as numbers.
     """
     first, offset, slot = t.tree_body[tree_index], t.tree_dof[tree_index], x.slot[tree_index]
-    length = t.tree_dof[tree_index + 1] - offset
-    columns, Omega = x.number[tree_index], x.Omega
+    columns = x.number[tree_index]
     bodies, dofs = x.num_bodies[slot], x.num_dofs[slot]
     begin = columns - dofs
-    x.inverted[slot] = 0
     for start in range(0, columns, TOGETHER):
-        zero = 0.0 * w.wrench[0, 0]
-        for k in range(length):
-            for c in range(LANE_COLUMNS):
-                w.e[k, c] = zero
+        clear_shares(w, t.tree_dof[tree_index + 1] - offset)
         for n in range(bodies):
             body = x.body[slot, n]
             at = x.place[body] - start
@@ -187,29 +223,56 @@ def make_columns(t, d, y, x, w, numbers, tree_index):
             if 0 <= at < TOGETHER:
                 gather_dof(t, d, numbers, x.dof[slot, n], at, first, offset)
         scatter_chain(t, d, y, w, first, y.number[tree_index], offset)
-        for n in range(bodies):
-            body = x.body[slot, n]
-            at, i = x.place[body], body - first
-            if x.contacts[body] == 1:
-                r0, r1, r2 = x.arm[body, 0], x.arm[body, 1], x.arm[body, 2]
-                B = numbers.B
-                for c in range(TOGETHER):
-                    v0, v1, v2 = cross(B[i, 0, c], B[i, 1, c], B[i, 2, c], r0, r1, r2)
-                    Omega[slot, at, start + c] = B[i, 3, c] + v0
-                    Omega[slot, at + 1, start + c] = B[i, 4, c] + v1
-                    Omega[slot, at + 2, start + c] = B[i, 5, c] + v2
-            else:
-                for j in range(6):
-                    for c in range(TOGETHER):
-                        Omega[slot, at + j, start + c] = numbers.B[i, j, c]
-        for n in range(dofs):
-            k = x.dof[slot, n] - offset
+        keep_columns(t, x, numbers, tree_index, start)
+    own_compliances(x, y, tree_index)
+
+
+@kernel
+def clear_shares(w, length):
+    """Zero shares of a tree's coordinates, in all columns that are made together."""
+    zero = 0.0 * w.wrench[0, 0]
+    for k in range(length):
+        for c in range(LANE_COLUMNS):
+            w.e[k, c] = zero
+
+
+@kernel
+def keep_columns(t, x, numbers, tree_index, start):
+    """Copy the columns that were made together, `start` being their first, to Omega."""
+    first, offset, slot = t.tree_body[tree_index], t.tree_dof[tree_index], x.slot[tree_index]
+    Omega, dofs = x.Omega, x.num_dofs[slot]
+    begin = x.number[tree_index] - dofs
+    for n in range(x.num_bodies[slot]):
+        body = x.body[slot, n]
+        at, i = x.place[body], body - first
+        if x.contacts[body] == 1:
+            r0, r1, r2 = x.arm[body, 0], x.arm[body, 1], x.arm[body, 2]
+            B = numbers.B
             for c in range(TOGETHER):
-                Omega[slot, begin + n, start + c] = numbers.s[k, c]
-    for n in range(bodies):
-        body_compliance(x, y, slot, x.body[slot, n])
+                v0, v1, v2 = cross(B[i, 0, c], B[i, 1, c], B[i, 2, c], r0, r1, r2)
+                Omega[slot, at, start + c] = B[i, 3, c] + v0
+                Omega[slot, at + 1, start + c] = B[i, 4, c] + v1
+                Omega[slot, at + 2, start + c] = B[i, 5, c] + v2
+        else:
+            for j in range(6):
+                for c in range(TOGETHER):
+                    Omega[slot, at + j, start + c] = numbers.B[i, j, c]
     for n in range(dofs):
-        y.own[x.dof[slot, n]] = Omega[slot, begin + n, begin + n]
+        k = x.dof[slot, n] - offset
+        for c in range(TOGETHER):
+            Omega[slot, begin + n, start + c] = numbers.s[k, c]
+
+
+@kernel
+def own_compliances(x, y, tree_index):
+    """Compliances of what is touched of a tree, by its new Omega."""
+    slot = x.slot[tree_index]
+    begin = x.number[tree_index] - x.num_dofs[slot]
+    x.inverted[slot] = 0
+    for n in range(x.num_bodies[slot]):
+        body_compliance(x, y, slot, x.body[slot, n])
+    for n in range(x.num_dofs[slot]):
+        y.own[x.dof[slot, n]] = x.Omega[slot, begin + n, begin + n]
 
 
 @kernel

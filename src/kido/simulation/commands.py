@@ -38,6 +38,7 @@ class COMMANDS(Struct):
     begin = integers("controllers", doc="first coordinate of its skeleton")
     first = integers("controllers1", doc="where its forces begin; the last entry is their number")
     force = floats("forces", unit="N, N m", doc="held forces on the coordinates of each controller's skeleton")
+    memory = floats("numbers", doc="what controllers remember besides, one after the other")
 
 
 @kernel
@@ -117,7 +118,7 @@ def put_back_commands(world, own):
     return 0
 
 
-_STATE = {"due": COUNT, "calls": COUNT, "force": FINITE}
+_STATE = {"due": COUNT, "calls": COUNT, "force": FINITE, "memory": FINITE.or_absent()}
 
 
 class Commands(Feature):
@@ -182,7 +183,9 @@ class Commands(Feature):
         """A controller's part of the state."""
         own = self.own_struct
         part = slice(number, number + 1)
-        return {"due": own.due[part], "calls": own.calls[part], "force": self.forces_of(number)}
+        numbers = [c.num_remembered for c in self.controllers[: number + 1]]
+        memory = own.memory[sum(numbers[:-1]) : sum(numbers)]
+        return {"due": own.due[part], "calls": own.calls[part], "force": self.forces_of(number), "memory": memory}
 
     def properties_changed(self) -> None:
         engine, tree, h = self.engine, self.engine.tree, self.engine.options.time_step
@@ -198,19 +201,23 @@ class Commands(Feature):
         sizes = [c.skeleton.num_dofs for c in self.controllers]
         self.container = None
         if len(dofs) or number:
-            own = COMMANDS(bounded=len(dofs), controllers=number, controllers1=number + 1, forces=sum(sizes))
+            own = COMMANDS(
+                bounded=len(dofs), controllers=number, controllers1=number + 1, forces=sum(sizes),
+                numbers=sum(c.num_remembered for c in self.controllers),
+            )  # fmt: skip
             own.dof[:], own.of_force[:] = dofs, takes_force(tree.actuator[dofs])
             own.lower[:], own.upper[:] = bounds[:, dofs]
             own.first[1:] = np.cumsum(sizes)
-            self._kept = []
+            self._kept, self.container = [], own
             for k, c in enumerate(self.controllers):
+                if c.num_remembered:
+                    c.remember(self.part_of(k)["memory"])
                 own.begin[k], own.period[k] = engine.dofs_of(c.skeleton).start, c.steps(h)
                 made = c.compile(float(own.period[k] * h))
                 if made is not None:
                     own.call[k], own.own[k] = made[0].address, made[1].address
                     self._kept.append(made)
                 c.held_by(self, k)
-            self.container = own
             self.set_state(kept)
         self.callers = [k for k, c in enumerate(self.controllers) if c.calls_python]
         self._time_step = h
@@ -284,6 +291,7 @@ class Commands(Feature):
         if self.container is None:
             return
         self.container.applied = 0
-        if self.controllers and state is not None and len(state["force"]) == len(self.container.force):
-            for name in _STATE:
-                getattr(self.container, name)[:] = state[name]
+        if self.controllers and state is not None:
+            if all(len(state[name]) == len(getattr(self.container, name)) for name in ("force", "memory")):
+                for name in _STATE:
+                    getattr(self.container, name)[:] = state[name]

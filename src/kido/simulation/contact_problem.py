@@ -14,7 +14,8 @@ from kido.constraints.tree_newton import tree_newton_island
 from kido.jit import Struct
 from kido.joints import ActuatorType, JointKind
 from kido.kernels.free_lanes import NOT_FREE
-from kido.kernels.touched_bodies import TOUCHED
+from kido.kernels.responses import ALWAYS, IN_ROWS, NEVER, ONLY_APART
+from kido.kernels.touched_bodies import TOUCHED, new_touched
 from kido.simulation.feature import Feature
 from kido.simulation.options import CHOICES, WORLD_SETTINGS, StepOptions, write_options
 from kido.solvers import body_newton_island, new_problem
@@ -44,7 +45,7 @@ class Stepped(Protocol):
 
 
 def list_joints(engine: Stepped, row_origins: ROW_ORIGINS) -> None:
-    """Which coordinates may have rows in the contact problem."""
+    """Which coordinates may have rows in the contact problem, and of which trees solvers may do without rows."""
     t = engine.tree
     limits = (t.lower, -t.upper, t.velocity_lower, -t.velocity_upper)
     rows = (t.coulomb > 0.0) | np.isin(t.actuator, (ActuatorType.SERVO, ActuatorType.MIMIC, ActuatorType.POSITION))
@@ -55,13 +56,22 @@ def list_joints(engine: Stepped, row_origins: ROW_ORIGINS) -> None:
 
 
 def _deferrable(engine: Stepped, found: np.ndarray) -> np.ndarray:
-    """Which trees' blocks may all be Newton's along the tree; `found`: coordinates that may have rows."""
+    """`RESPONSES.deferrable` of trees; `found`: coordinates that may have rows."""
     t = engine.tree
     turned = found[t.kind[t.body_of_dof[found]] == JointKind.FREE]
     others = np.concatenate([np.flatnonzero(t.prescribed), np.flatnonzero(t.actuator == ActuatorType.MIMIC), turned])
     fits = (np.diff(t.tree_dof) > 0) & (engine.extra_dofs == 0)
     fits[t.tree_of_body[t.body_of_dof[others]]] = False
-    return fits & (engine.responses.container.free[t.tree_body[:-1].clip(max=max(len(t.parent) - 1, 0))] == NOT_FREE)
+    fits &= engine.responses.container.free[t.tree_body[:-1].clip(max=max(len(t.parent) - 1, 0))] == NOT_FREE
+    bound = _bound_trees(engine)
+    answers = np.where(fits, ALWAYS, NEVER)
+    answers[bound] = np.where(fits[bound], ONLY_APART, IN_ROWS)
+    return answers
+
+
+def _bound_trees(engine: Stepped) -> list[int]:
+    """Trees that features hold together."""
+    return [tree for feature in engine.features for tree in feature.bound_trees]
 
 
 def steady_trees(engine: Stepped) -> np.ndarray:
@@ -103,8 +113,7 @@ def place_inertias(engine: Stepped, problem: Any) -> None:
     sizes = _inertia_sizes(engine)
     known = sizes > 0
     problem.inertia_at[starts[known]] = (1 + np.cumsum(sizes) - sizes)[known]
-    for feature in engine.features:
-        feature.place_inertias(problem)
+    problem.inertia_at[starts[_bound_trees(engine)]] = 0
     problem.body_newton, problem.fill_inertia = body_newton_island, fill_inertia
     problem.tree, problem.data = engine.stepped, engine.data
     problem.tree_newton = tree_newton_island if has_robots(engine) else None
@@ -131,7 +140,7 @@ def first_room(tree: Struct) -> tuple[int, int]:
 def touched_bodies(tree: Struct) -> TOUCHED:
     """Room for the equations of what is touched, of each robot."""
     robots = (np.diff(tree.tree_body) > 1) & (np.diff(tree.tree_dof) > 0)
-    made = TOUCHED(trees=max(len(robots), 1), bodies=max(len(tree.parent), 1), slots=max(int(robots.sum()), 1))
+    made = new_touched(trees=max(len(robots), 1), bodies=max(len(tree.parent), 1), slots=max(int(robots.sum()), 1))
     made.slot[:] = -1
     made.slot[np.flatnonzero(robots)] = np.arange(robots.sum())
     return made

@@ -120,6 +120,14 @@ class Controller(FixedAttributes, ABC):
         """Whether it remembers more than snapshots of its world have: forces, number of calls, when it is due."""
         return False
 
+    @property
+    def num_remembered(self) -> int:
+        """How many numbers it remembers that snapshots of its world have, besides forces: see `remember`."""
+        return 0
+
+    def remember(self, memory: Array) -> None:
+        """Keep these numbers from now on, written once with those it has; called before `compile`."""
+
     def prepare(self, time: float) -> None:
         """It is due, at a time since it was added [s]; before compiled code runs it, or `compute` is called."""
 

@@ -34,10 +34,10 @@ from kido.simulation.contact_problem import (
 from kido.simulation.contacts import ContactSet
 from kido.simulation.feature import Feature, overriding
 from kido.simulation.integrate import integrate_share, integrate_stage
+from kido.simulation.midpoint_problem import assemble_midpoint_stage
 from kido.simulation.options import StepOptions, write_options
 from kido.simulation.outrun import farthest
 from kido.simulation.predict import predict_stage
-from kido.simulation.row_motion import assemble_midpoint_stage
 from kido.simulation.step import detect_stage, leave_to_python, solve_stage
 from kido.simulation.surface_table import SurfaceTable
 from kido.simulation.world_struct import ASK, MAX_STAGES, REPORT, RESPOND, WORLD
@@ -95,6 +95,7 @@ class Engine:
         ]
         self.is_adopted = False
         self.acting: Any = None  # the feature by which commands act otherwise than they are given, while it does
+        self.differentiator: Any = None  # of steps, once derivatives were asked for (kido.simulation.gradients)
         self.asks_controllers = False  # whether Python has something to do for controllers
         self.controlled: set[Skeleton] = set()  # skeletons with controllers
         dofs = int(self.tree.first_dof[-1])
@@ -312,6 +313,7 @@ class Engine:
         if self.constraints:
             self._prepare()
         place_inertias(self, self.problem)
+        list_joints(self, self.row_origins)
         self.link()
 
     def set_solver(self) -> None:

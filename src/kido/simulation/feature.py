@@ -89,6 +89,11 @@ class Feature:
         """Whether bodies answer impulses otherwise than along their trees alone."""
         return False
 
+    @property
+    def bound_trees(self) -> list[int]:
+        """Trees (numbers of skeletons) that answer impulses otherwise than by their mass alone."""
+        return []
+
     def shapes_of(self, nodes: list[ShapeNode], geometries: list[Any]) -> tuple[list[ShapeNode], list[Any]]:
         """Shapes of the detector in place of those of nodes: the node and the geometry of each."""
         return nodes, geometries
@@ -96,9 +101,6 @@ class Feature:
     def add_contacts(self, found: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Fields of the contacts of the last step, with those that the detector does not have."""
         return found
-
-    def place_inertias(self, problem: Struct) -> None:
-        """A contact problem was told where mass matrices lie."""
 
     # When something changes --------------------------------------------------------------------------------
 

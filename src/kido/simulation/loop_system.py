@@ -16,7 +16,14 @@ from kido.errors import StateError
 from kido.jit import Struct, entry, view
 from kido.jit.kept import COUNT, FINITE, FLAG, checked_array, checked_arrays
 from kido.kernels.kinematics import transforms
-from kido.simulation.aggregates.answers import answer_row, answer_tree, note_partitions, restore_inertias
+from kido.simulation.aggregates.answers import (
+    answer_blocks,
+    answer_columns,
+    answer_row,
+    answer_tree,
+    note_partitions,
+    restore_inertias,
+)
 from kido.simulation.aggregates.container import AggregateLoops
 from kido.simulation.feature import Feature
 from kido.simulation.loops import (
@@ -84,8 +91,6 @@ class LoopSystem(Feature):
         """Whether there are constraints."""
         return bool(self.constraints)
 
-    couples_bodies = any
-
     def constraints_changed(self) -> None:
         engine, constraints = self.engine, list(self.engine.constraints)
         self.constraints = constraints
@@ -131,20 +136,19 @@ class LoopSystem(Feature):
         responses: Any = self.engine.responses.container
         if not self.any or not self.aggregates.any:
             responses.apart[:] = 0
-            responses.others = None
+            responses.others = responses.columns = responses.apply = None
         if not self.any:
             return {"loops": None, "user_rows": None, "aggregates": None}
         if self.aggregates.any:
-            responses.others, responses.others_of = answer_tree, world.address
+            responses.others, responses.columns, responses.apply = answer_tree, answer_columns, answer_blocks
+            responses.others_of = world.address
             self.container.answer, self.container.answer_of = answer_row, world.address
         aggregates = self.aggregates.container if self.aggregates.any else None
         return {"loops": self.container, "user_rows": self.users.container, "aggregates": aggregates}
 
-    def place_inertias(self, problem: Struct) -> None:
-        """What constraints hold together answers impulses otherwise than mass alone does."""
-        if self.any:
-            starts = self.engine.tree.tree_dof[:-1]
-            problem.inertia_at[starts[self.container.tree_group[: len(starts)] >= 0]] = 0
+    @property
+    def bound_trees(self) -> list[int]:
+        return np.flatnonzero(self.container.tree_group[: len(self.engine.skeletons)] >= 0).tolist() if self.any else []
 
     def answer(self, stage: int) -> None:
         if stage == AT_ASK and self.any:

@@ -37,6 +37,7 @@ from kido.constraints.loop_solve import (
 )
 from kido.constraints.row_origins import FROM_CONSTRAINT, FROM_USER
 from kido.constraints.soft_contact import link_velocity
+from kido.constraints.wrenches import deferred_forces
 from kido.jit import callback, entry, kernel, view
 from kido.joints.frames import rotation_of
 from kido.math.so3 import cross, rotate_inverse
@@ -208,6 +209,7 @@ def loop_load_stage(address, unused_1, unused_2, unused_3):
     lp, pr = w.loops, w.problem
     for k in range(lp.load.shape[0]):
         lp.load[k] = 0.0
+    deferred_forces(w.tree, w.data, pr, w.row_origins, 1.0, lp.load, lp.load)
     for b in range(pr.num_blocks):
         add_load(pr, b, lp.load, lp.load.shape[0])
     return 0

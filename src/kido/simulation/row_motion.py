@@ -28,10 +28,8 @@ have the velocity products of the whole step (`kido.simulation.predict`), of whi
 
 from __future__ import annotations
 
-from kido.constraints.assemble import assemble
-from kido.constraints.impact_sequence import follow_impacts
 from kido.constraints.row_origins import FROM_CONTACT
-from kido.jit import callback, inlined, kernel, view
+from kido.jit import inlined, kernel
 from kido.joints.frames import rotation_of
 from kido.kernels.articulated import parent_motion
 from kido.kernels.free_lanes import (
@@ -46,7 +44,6 @@ from kido.kernels.kinematics import velocities
 from kido.math.so3 import cross, rotate
 from kido.simulation.balance import SLOW
 from kido.simulation.predict import evaluate, joint_loads
-from kido.simulation.world_struct import WORLD
 from kido.solvers.rows import coupling, segment, velocity1
 
 GIVEN = 2  # `moved_of` of a tree whose V and A are not from here
@@ -157,29 +154,48 @@ def tree_motion(t, d, w, tree_index):
     unforced_accelerations(t, d, d.A, first, last)
 
 
-@kernel
-def side_motion(t, d, w, body, x, y, z, h):
-    """Angular velocity, velocity and acceleration of the material of a body at a point; and whether it moves."""
+@inlined
+def at_rest():
+    """`body_motion` of a body that does not move."""
     zero = 0.0, 0.0, 0.0
+    return zero, zero, zero, zero, False
+
+
+@kernel
+def body_motion(t, d, w, body, h):
+    """Angular velocity, velocity of the origin and their rates of a body, forces apart; and whether it moves."""
     if body < 0 or t.moves[body] == 0:
-        return zero, zero, zero, False
+        return at_rest()
     tree_index = t.tree_of_body[body]
     if t.tree_mobile[tree_index] == 0:
-        return zero, zero, zero, False
+        return at_rest()
     k = t.tree_dof[tree_index]
     if w.row_origins.responses.free[body] != NOT_FREE:
         s, v, a, origin = free_motion(d, w, body, k, h)
-    else:
-        if is_still(t, w, tree_index, h):
-            return zero, zero, zero, False
-        if w.moved_of[k] == 0:
-            tree_motion(t, d, w, tree_index)
-            w.moved_of[k] = 1
-        s, v = (d.V[body, 0], d.V[body, 1], d.V[body, 2]), (d.V[body, 3], d.V[body, 4], d.V[body, 5])
-        a, origin = (d.A[body, 0], d.A[body, 1], d.A[body, 2]), (d.A[body, 3], d.A[body, 4], d.A[body, 5])
-    p = x - d.p[body, 0], y - d.p[body, 1], z - d.p[body, 2]
-    e = cross3(s, p)
-    return s, (v[0] + e[0], v[1] + e[1], v[2] + e[2]), point_acceleration(s, a, origin, p), True
+        return s, v, a, origin, True
+    if is_still(t, w, tree_index, h):
+        return at_rest()
+    if w.moved_of[k] == 0:
+        tree_motion(t, d, w, tree_index)
+        w.moved_of[k] = 1
+    s, v = (d.V[body, 0], d.V[body, 1], d.V[body, 2]), (d.V[body, 3], d.V[body, 4], d.V[body, 5])
+    a, origin = (d.A[body, 0], d.A[body, 1], d.A[body, 2]), (d.A[body, 3], d.A[body, 4], d.A[body, 5])
+    return s, v, a, origin, True
+
+
+@inlined
+def from_origin(c, d, k, body, moves):
+    """Contact k from the origin of a body that moves."""
+    i = body if moves else 0
+    return c.point[k, 0] - d.p[i, 0], c.point[k, 1] - d.p[i, 1], c.point[k, 2] - d.p[i, 2]
+
+
+@inlined
+def point_velocity(motion, r):
+    """Velocity of the material of a body at r from its origin."""
+    s, v, _, _, moves = motion
+    e = cross3(s, r)
+    return (v[0] + e[0], v[1] + e[1], v[2] + e[2]) if moves else v
 
 
 @kernel
@@ -189,7 +205,7 @@ def held_before(c, pr, b, k):
     if old >= 0:
         p, n = c.impulse, c.normal
         pushed = p[k, 0] * n[k, 0] + p[k, 1] * n[k, 1] + p[k, 2] * n[k, 2]
-        if pushed > 0.0 and pushed * (pr.W[b, 0] if pr.deferred[b] != 0 else coupling(pr, b, 0, 0)) < JAMMED:
+        if pushed > 0.0 and pushed * pr.W[b, 0] < JAMMED:
             return old
     return -1
 
@@ -218,21 +234,24 @@ def slides_on(pr, src, b, va, vb):
 
 
 @kernel
-def to_end(t, d, c, w, pr, b, k, old, pressed, h):
+def to_end(d, c, w, pr, b, k, old, pressed, motion_a, motion_b, size, h):
     """What velocities change by until the end of the step at block b, if its contact goes on: added to its normal row.
+
+    Args:
+        motion_a, motion_b: `body_motion` of its bodies.
+        size: of the smaller shape.
 
     Returns:
         The change; whether it goes on; and whether it slides on.
     """
     none = (0.0, 0.0, 0.0), False, False
-    size = min(c.shape_reach[c.shape_a[k]], c.shape_reach[c.shape_b[k]])
-    if c.gap[k] < -DEEP * size:
-        return none
-    x, y, z = c.point[k, 0], c.point[k, 1], c.point[k, 2]
-    wa, va, aa, moves_a = side_motion(t, d, w, c.body_a[k], x, y, z, h)
-    wb, vb, ab, moves_b = side_motion(t, d, w, c.body_b[k], x, y, z, h)
+    wa, _, alpha_a, origin_a, moves_a = motion_a
+    wb, _, alpha_b, origin_b, moves_b = motion_b
     if not moves_a and not moves_b:
         return none
+    ra, rb = from_origin(c, d, k, c.body_a[k], moves_a), from_origin(c, d, k, c.body_b[k], moves_b)
+    va, vb = point_velocity(motion_a, ra), point_velocity(motion_b, rb)
+    aa, ab = point_acceleration(wa, alpha_a, origin_a, ra), point_acceleration(wb, alpha_b, origin_b, rb)
     n, m = c.normal, c.old_normal
     ea, eb = cross3(wa, va), cross3(wb, vb)
     s = (
@@ -286,15 +305,14 @@ def add_along_surfaces(w, begin, end, share, g0, g1, g2):
 
 
 @kernel
-def add_slip(t, d, c, w, pr, begin, end, h):
+def add_slip(d, c, w, pr, begin, end, motion_a, motion_b):
     """Add the velocities of the step's start to the tangential rows of blocks begin..end-1: of the mean, twice."""
     src = w.row_origins
     for b in range(begin, end):
         if pr.restitution[b] == 0.0:
             k = src.index[b]
-            x, y, z = c.point[k, 0], c.point[k, 1], c.point[k, 2]
-            _, va, _, _ = side_motion(t, d, w, c.body_a[k], x, y, z, h)
-            _, vb, _, _ = side_motion(t, d, w, c.body_b[k], x, y, z, h)
+            va = point_velocity(motion_a, from_origin(c, d, k, c.body_a[k], motion_a[4]))
+            vb = point_velocity(motion_b, from_origin(c, d, k, c.body_b[k], motion_b[4]))
             one, two = slip_velocity(pr, src, b, va, vb)
             pr.bias[pr.row[b] + 1] += one
             pr.bias[pr.row[b] + 2] += two
@@ -320,9 +338,10 @@ def follow_pair(t, d, c, w, pr, begin, end, h):
     change, or, where all slide on, the velocities of the start.
     """
     src = w.row_origins
-    goes_on = False
+    goes_on = known = False
     for b in range(begin, end):
         goes_on = goes_on or held_before(c, pr, b, src.index[b]) >= 0
+    motion_a = motion_b = at_rest()
     number, sliding, g0, g1, g2 = 0, 0, 0.0, 0.0, 0.0
     for b in range(begin, end):
         k = src.index[b]
@@ -335,33 +354,53 @@ def follow_pair(t, d, c, w, pr, begin, end, h):
         pressed = old >= 0
         if goes_on and not pressed:
             old = c.same_feature[k]
-        g, found, slides = to_end(t, d, c, w, pr, b, k, old, pressed, h)
+        size = min(c.shape_reach[c.shape_a[k]], c.shape_reach[c.shape_b[k]])
+        if c.gap[k] < -DEEP * size:
+            continue
+        if not known:
+            known = True
+            motion_a, motion_b = body_motion(t, d, w, c.body_a[k], h), body_motion(t, d, w, c.body_b[k], h)
+        g, found, slides = to_end(d, c, w, pr, b, k, old, pressed, motion_a, motion_b, size, h)
         if found:
             number, g0, g1, g2 = number + 1, g0 + g[0], g1 + g[1], g2 + g[2]
             sliding += 1 if slides else 0
     if number > 0 and sliding == number:
-        add_slip(t, d, c, w, pr, begin, end, h)
+        add_slip(d, c, w, pr, begin, end, motion_a, motion_b)
     elif number > 0:
         add_along_surfaces(w, begin, end, 1.0 / number, g0, g1, g2)
 
 
 @kernel
-def follow_motion(w):
-    """Biases of all contact rows for the second half of the step."""
-    t = w.tree
-    d = w.data
+def goes_with_last(c, pr, src, b):
+    """Whether block b is a contact of the two bodies that the block before it is one of."""
+    if b == 0 or b >= pr.num_blocks or src.origin[b] != FROM_CONTACT or src.origin[b - 1] != FROM_CONTACT:
+        return False
+    k, o = src.index[b], src.index[b - 1]
+    return c.body_a[k] == c.body_a[o] and c.body_b[k] == c.body_b[o]
+
+
+@kernel
+def follow_pairs(w, begin, end):
+    """`follow_pair` of all pairs of bodies whose first contact is one of blocks begin..end-1."""
     c = w.collision
     pr = w.problem
     src = w.row_origins
-    h = w.time_step
-    begin = 0
-    while begin < pr.num_blocks:
-        end = end_of_pair(c, pr, src, begin)
-        if end == begin:
-            end += 1
+    while begin < end and goes_with_last(c, pr, src, begin):
+        begin += 1
+    while begin < end:
+        after = end_of_pair(c, pr, src, begin)
+        if after == begin:
+            after += 1
         else:
-            follow_pair(t, d, c, w, pr, begin, end, h)
-        begin = end
+            follow_pair(w.tree, w.data, c, w, pr, begin, after, w.time_step)
+        begin = after
+
+
+@kernel
+def forget_motion(w):
+    """Velocities of trees that `follow_pairs` has computed are again those predicted for mid-step."""
+    t = w.tree
+    d = w.data
     for k in range(d.q.shape[0]):
         if w.moved_of[k] == GIVEN and w.products_of[k] == 0:
             w.moved_of[k] = 0
@@ -373,15 +412,3 @@ def follow_motion(w):
             velocities(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1])
             for j in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
                 d.u[j] = w.start_u[j]
-
-
-@callback
-def assemble_midpoint_stage(world, unused_1, unused_2, unused_3):
-    """The contact problem of the midpoint rule. Returns ASSEMBLED or PROBLEM_FULL."""
-    w = view(WORLD, world)
-    status = assemble(w.tree, w.data, w.collision, w.problem, w.row_origins)
-    if status == 0:
-        follow_motion(w)
-        if w.row_origins.num_impacts > 0:
-            follow_impacts(w.tree, w.data, w.collision, w.problem, w.row_origins)
-    return status

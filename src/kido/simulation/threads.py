@@ -1,7 +1,7 @@
 """Steps in several threads: islands shared out by a team that serves while steps are done.
 
 Each island is computed by itself, in the same way whoever does it, so that results are bit-identical at any number of
-threads. Trees are shared out by `predict` and `integrate`.
+threads. Trees are shared out by `predict` and `integrate`, contacts of free bodies by `midpoint_problem`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kido.jit import JIT_DISABLED, Struct, callback, view
 from kido.jit.team import Team, share_out
 from kido.simulation.feature import Feature
+from kido.simulation.midpoint_problem import assemble_share, follow_share
 from kido.simulation.predict import predict_share
 from kido.simulation.world_struct import WORLD
 from kido.solvers import begin_islands, end_islands, project_one, solve_one, worker_problem
@@ -103,6 +104,8 @@ class StepThreads(Feature):
             "solve": solve_in_threads,
             "project_positions": project_in_threads,
             "predict_share": predict_share,
+            "assemble_share": assemble_share,
+            "follow_share": follow_share,
             "solve_share": solve_share,
             "project_share": project_share,
             "begin_islands": begin_islands,

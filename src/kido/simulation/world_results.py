@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from kido.simulation.collision_filter import CollisionFilter
 from kido.simulation.collision_group import WorldGroup
 from kido.simulation.contact_events import ContactEvent, ContactListener
 from kido.simulation.contacts import ContactSet
+from kido.simulation.gradients.result import StepDerivatives
 from kido.simulation.report import StepReport
 from kido.simulation.world_state import set_report
 from kido.simulation.world_struct import REPORT
@@ -48,6 +50,37 @@ class WorldResults(WorldStructure):
     def unconverged_steps(self) -> int:
         """Steps, as counted by `totals`, whose contact problem was not solved to its tolerance."""
         return self.engine.world.unconverged
+
+    @in_turn
+    def step_derivatives(self, parameters: Mapping[str, Any] | Sequence[str] = (), steps: int = 1) -> StepDerivatives:
+        """Derivatives of the next step, or of several, from the present state with the present commands.
+
+        d(q, u)+ / d(q, u), / d commands and / d parameters, exact for steps as they are: mid-step, contacts that stick
+        and slide, impacts at their times, limits, joint friction, position correction. The world stays as it is.
+        A step is only piecewise smooth: `margins` say how far each contact is from another mode. What steps before
+        left to the first one, contacts with their normals and impulses, is not varied; what the first ones leave to
+        those after them is. Step callbacks are not called.
+
+        Args:
+            parameters: what else to differentiate by: "gravity", "mass" of bodies (a mass at their centre of mass),
+                "friction" and "restitution" of shapes, "damping", "armature", "spring_stiffness", "rest_position",
+                "coulomb_friction", "position_gain" and "velocity_gain" of coordinates. Names, for all of these that
+                move; or lists of bodies, shapes or coordinates by name.
+            steps: how many, under the same commands.
+
+        Raises:
+            ModelError: a world with soft bodies, closed loops, meshes, sleep, controllers, pushes or another integrator
+                than `MoreauMidpoint`, which is named; or parameters of other things.
+            NameLookupError: a parameter that there is not.
+            StateError: a state from which a step fails.
+
+        Example:
+            >>> found = world.step_derivatives(["mass"])
+            >>> A, B = found.by_state, found.by_commands
+        """
+        from kido.simulation.gradients.derivatives import step_derivatives  # needs the compiler
+
+        return step_derivatives(self, parameters, steps)  # type: ignore[arg-type]
 
     @in_turn
     def reset_totals(self) -> None:

@@ -110,6 +110,8 @@ class WORLD(Struct):
     failed = integers(MOST_THREADS, doc="of each thread: 1 + a coordinate whose inertia is not positive; 0: none")
     problem_of = integers(MOST_THREADS, doc="address of each thread's PROBLEM (kido.solvers.problem.worker_problem)")
     predict_share = stage(doc="predicts trees: (world, begin, end, thread); predict.predict_share")
+    assemble_share = stage(doc="rows of contacts: (world, begin, end, thread); midpoint_problem.assemble_share")
+    follow_share = stage(doc="their biases by motion: (world, begin, end, thread); midpoint_problem.follow_share")
     integrate_share = stage(doc="integrates trees: (world, begin, end, thread); integrate.integrate_share")
     solve_share = stage(doc="solves islands: (world, begin, end, thread); threads.solve_share")
     project_share = stage(doc="corrects islands: (world, begin, end, thread); threads.project_share")

@@ -72,10 +72,14 @@ GREAT_ROWS, GREAT_SWEEPS, GREAT_STEPS = 600, 60, 25
 
 
 @kernel
-def step_by_laws(c, island, on_tree):
-    """Iterations of Newton's method on the exact laws, along a tree or in body space. -1: the island is not for it."""
+def step_by_laws(c, island, on_tree, careful):
+    """Iterations of Newton's method on the exact laws, along a tree or in body space. -1: the island is not for it.
+
+    Args:
+        careful: 1: along a tree with the penalty for what has not been solved with the usual one; 0: with that.
+    """
     if on_tree:
-        return c.tree_newton(c, island, TREE_STEPS)
+        return c.tree_newton(c, island, TREE_STEPS, careful)
     return solve_laws(c, island, min(LAW_STEPS, int(c.newton_steps)))
 
 
@@ -105,25 +109,27 @@ def follow_laws(c, island, rows, tried):
     swept = 0
     on_tree = c.tree_newton.address != 0
     if tried == 0:
-        tried = step_by_laws(c, island, True) if on_tree else -1
+        tried = step_by_laws(c, island, True, 0) if on_tree else -1
     if tried < 0 and rows <= LAW_ROWS and c.newton_steps > 0.0:
         on_tree = False
         complete(c, island)
         if rows > HEAP_ROWS:
             swept = c.sweeper(c, island, LAW_SWEEPS)
-        tried = step_by_laws(c, island, False)
+        tried = step_by_laws(c, island, False, 0)
     if tried < 0:
         return -1, swept
     if tried == 0 and not on_tree and merit(c, island) <= 1.0 and not is_fine(c, island) and rests(c, island):
         tried = c.body_newton(c, island, NEAR_STEPS)
-    for _ in range(LAW_ROUNDS):
+    if on_tree and not merit(c, island) <= 1.0:
+        tried += step_by_laws(c, island, True, 1)
+    for k in range(LAW_ROUNDS):
         if merit(c, island) <= 1.0:
             break
         complete(c, island)
         swept += c.sweeper(c, island, LAW_SWEEPS)
         if merit(c, island) <= 1.0:
             break
-        tried += step_by_laws(c, island, on_tree)
+        tried += step_by_laws(c, island, on_tree, k % 2)
     return tried, swept
 
 

@@ -37,6 +37,7 @@ TINY = 1e-300  # adds nothing to a number that is not zero
 # merit beside it, where it is cases that change back and forth, and more so with greater penalties.
 CREEPING, CREEPING_MERIT = 0.3, 1e3
 FAR_MERIT, FAR_PENALTY = 1e5, 30.0  # from this merit on, cases of trees are not known: this at most
+CAREFUL, LEAST_PENALTY = 3e3, 3.0  # `careful_penalty` at merit 1, and the least
 STEEPEST = 1.0 - 1e-9  # share of the cone's edge from which on a sliding contact turns like a sticking one
 SLOW_GAIN = 0.9  # an iteration that leaves more than this share of the least merit met is vain
 SOFTENED, SOFTER = 2.0, 0.03  # vain iterations in turn after which the penalty is less, so that cases change; its share
@@ -192,3 +193,10 @@ def tree_penalty(merit, vain, penalty):
     """
     held = held_penalty(vain, penalty)
     return where_positive(merit - FAR_MERIT, smaller(held, FAR_PENALTY), held)
+
+
+@kernel
+def careful_penalty(merit):
+    """Penalty for a tree whose cases have changed back and forth with `tree_penalty`: it falls with the square root of
+    the merit, which brings most of these problems to an end in about ten iterations, but others to none."""
+    return larger(smaller(CAREFUL / math.sqrt(merit), LAW_PENALTY), LEAST_PENALTY)

@@ -12,6 +12,7 @@ motions only of members that carry links outside of the aggregate. Needs `articu
 from __future__ import annotations
 
 from kido.dynamics.embedding.aggregate_body import add_six, dot6, motion_of, move_independent, move_members
+from kido.dynamics.embedding.solve import scatter_accelerations
 from kido.jit import inlined, kernel
 from kido.kernels.forward_dynamics import joint_bias, joint_motion
 from kido.math.so3 import cross
@@ -33,8 +34,8 @@ def add_times(a, table, i, x):
 
 
 @inlined
-def wrench_from_outside(d, e, c, m):
-    """z of links outside of the aggregate that hang on a member, about the aggregate's point."""
+def wrench_on_member(d, e, c, m):
+    """z of a member about the aggregate's point: of links outside of the aggregate that hang on it, and its own."""
     i = e.member[m]
     f0, f1, f2, f3, f4, f5 = motion_of(d.z, i)
     x, y, z = cross(d.p[i, 0] - e.point[c, 0], d.p[i, 1] - e.point[c, 1], d.p[i, 2] - e.point[c, 2], f3, f4, f5)
@@ -42,12 +43,12 @@ def wrench_from_outside(d, e, c, m):
 
 
 @kernel
-def start_jump(d, e, c):
+def start_jump(d, e, c, pulled):
     """A of the members by xb alone, and the impulses `f` that this takes at their own joints."""
     zero = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for m in range(e.first_member[c], e.first_member[c + 1]):
         a = motion_of(e.A, e.above[m]) if e.above[m] >= 0 else zero
-        f = wrench_from_outside(d, e, c, m) if e.outer[m] != 0 else zero
+        f = wrench_on_member(d, e, c, m) if pulled != 0 or e.outer[m] != 0 else zero
         for s in range(e.member_place[m], e.member_place[m + 1]):
             a, f = add_times(a, e.S, s, e.xb[s]), add_times(f, e.F, s, e.xb[s])
         e.A[m, 0], e.A[m, 1], e.A[m, 2], e.A[m, 3], e.A[m, 4], e.A[m, 5] = a
@@ -55,9 +56,9 @@ def start_jump(d, e, c):
 
 
 @kernel
-def gather_jump(t, d, e, c, h, impulse):
-    """y of an aggregate; its parent gets z."""
-    start_jump(d, e, c)
+def gather_jump(t, d, e, c, h, impulse, pulled):
+    """y of an aggregate; its parent gets z. `pulled`: 1: members have z of their own in d.z."""
+    start_jump(d, e, c, pulled)
     place, columns, free, p = e.first_place[c], e.columns[c], e.free[c], e.parent[c]
     for a in range(free):
         e.y[place + a] = 0.0
@@ -93,6 +94,41 @@ def gather_jump(t, d, e, c, h, impulse):
 
 
 @kernel
+def gather_jumps(t, d, e, tree_index, h, impulse, pulled):
+    """`gather_jump` of all of a tree, tips to base."""
+    for q in range(e.tree_item[tree_index + 1] - 1, e.tree_item[tree_index] - 1, -1):
+        i = e.item[q]
+        if i >= 0:
+            joint_bias(t, d, 0, i, 0.0, impulse)
+        else:
+            gather_jump(t, d, e, -1 - i, h, impulse, pulled)
+
+
+@kernel
+def clear_jumps(e, tree_index):
+    """No dependent coordinates of a tree jump."""
+    for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
+        c = -1 - e.item[q]
+        if c >= 0:
+            for s in range(e.first_place[c], e.first_place[c + 1]):
+                e.xb[s] = 0.0
+
+
+@kernel
+def apply_to_links(t, d, e, y, tree_index, impulse):
+    """s of all coordinates and V of all links of a tree by impulses on its coordinates and `pull` on its chain.
+
+    As `kido.kernels.chain_impulses.apply_chain` does it for a tree without aggregates.
+    """
+    for i in range(t.tree_body[tree_index], t.tree_body[tree_index + 1]):
+        for j in range(6):
+            d.z[i, j] = -y.pull[i, j] if y.held[i] != 0 else 0.0
+    clear_jumps(e, tree_index)
+    gather_jumps(t, d, e, tree_index, 0.0, impulse, 1)
+    scatter_accelerations(t, d, e, e.tree_item[tree_index], e.tree_item[tree_index + 1], 0.0, y.V, y.s)
+
+
+@kernel
 def jump_tree(t, d, e, tree_index, h, impulse, change):
     """Changes of velocity of a tree's coordinates by impulses on them and xb of its aggregates.
 
@@ -101,17 +137,11 @@ def jump_tree(t, d, e, tree_index, h, impulse, change):
     Args:
         h: time over which joint springs and dampers are implicit [s], as in `articulate_tree`.
     """
-    begin, end = e.tree_item[tree_index], e.tree_item[tree_index + 1]
     for i in range(t.tree_body[tree_index], t.tree_body[tree_index + 1]):
         for j in range(6):
             d.z[i, j] = 0.0
-    for q in range(end - 1, begin - 1, -1):
-        i = e.item[q]
-        if i >= 0:
-            joint_bias(t, d, 0, i, 0.0, impulse)
-        else:
-            gather_jump(t, d, e, -1 - i, h, impulse)
-    for q in range(begin, end):
+    gather_jumps(t, d, e, tree_index, h, impulse, 0)
+    for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
         i = e.item[q]
         if i >= 0:
             joint_motion(t, d, i, 0.0, d.B, change)

@@ -13,8 +13,13 @@ of a file is what is read. What the format means here:
 - Geoms of groups 0 to 2 are seen, those with `contype` or `conaffinity` or in pairs collide. Contacts are rigid with
   exact friction; the pair's friction is the greater. With `contacts="springs"` they are as soft as `solref` says.
 
-Actuators, equalities, tendons, sensors and keyframes are not read. What is left out is counted by kind in `warnings` of
-the first skeleton.
+- Actuators and tendons are those of `kido.actuation`: `kido.actuation.Actuators.of(world)` has them by name.
+
+- Equalities that are active are constraints of the world and hold rigidly, limits and friction of tendons as well.
+- The world is a `MjcfWorld`: `actuators`, `sensors` and `keyframes` by name.
+
+What is left out is counted by kind in
+`warnings` of the first skeleton.
 """
 
 from __future__ import annotations
@@ -26,26 +31,22 @@ from typing import Any
 from kido.attributes import named_arguments
 from kido.errors import FileFormatError
 from kido.io.fields import check_choice, listed
+from kido.io.mjcf.actuators import ActuatorReader
 from kido.io.mjcf.compiler import TEXT_NAME, compile_model, flex_names
 from kido.io.mjcf.contacts import MjcfSurfaces, filter_contacts
+from kido.io.mjcf.equalities import EqualityReader
 from kido.io.mjcf.remarks import LeftOut
+from kido.io.mjcf.sensors import Sensor, SensorReader, Sensors
 from kido.io.mjcf.shapes import ShapeReader
 from kido.io.mjcf.trees import Trees
+from kido.io.mjcf.worlds import Keyframe, MjcfWorld, keyframes_of
 from kido.io.xml import is_text
-from kido.simulation import World
 
-__all__ = ["MjcfSurfaces", "compile_model", "read"]
+__all__ = ["Keyframe", "MjcfSurfaces", "MjcfWorld", "Sensor", "Sensors", "compile_model", "read"]
 
 CONTACTS = ("rigid", "springs")
 FLEXES = ("error", "skip")
 NO_GRAVITY = 1 << 7  # of mjtDisableBit
-NOT_READ = {  # kinds of elements that become nothing: their number in a model, and its accessor
-    "actuators": ("nu", "actuator"),
-    "equalities": ("neq", "equality"),
-    "tendons": ("ntendon", "tendon"),
-    "sensors": ("nsensor", "sensor"),
-    "keyframes": ("nkey", "key"),
-}
 
 
 @named_arguments
@@ -57,7 +58,7 @@ def read(
     contacts: str = "rigid",
     flexes: str = "error",
     strict: bool = False,
-) -> World:
+) -> MjcfWorld:
     """Read an MJCF file, or a text that starts with ``<``, as a world in its initial state.
 
     Parameters:
@@ -103,18 +104,21 @@ def read(
         skeleton.uri = world.uri
         world.add_skeleton(skeleton)
     filter_contacts(world, trees, shapes, left_out)
-    for kind, (number, accessor) in NOT_READ.items():
-        for k in range(int(getattr(model, number))):
-            left_out.add(f"{kind} are left out", getattr(model, accessor)(k).name)
+    reader = ActuatorReader(trees, left_out)
+    actuators = reader.add_to(world)
+    world.have(SensorReader(trees, actuators, left_out).sensors(), keyframes_of(trees, world, actuators))
+    equalities = EqualityReader(reader, world, actuators)
+    equalities.add_equalities()
+    equalities.add_tendons()
     trees.skeletons[0].warnings.extend(left_out.remarks())
     return world
 
 
-def _world(model: Any, left_out: LeftOut) -> World:
+def _world(model: Any, left_out: LeftOut) -> MjcfWorld:
     """A world with the gravity and time step of a model."""
     m: Any = model
     option = m.opt
     gravity = (0.0, 0.0, 0.0) if int(option.disableflags) & NO_GRAVITY else option.gravity
     if option.density or option.viscosity:
         left_out.add("forces of a medium are left out", f"density {option.density:g}, viscosity {option.viscosity:g}")
-    return World(m.names[: m.names.index(b"\0")].decode() or "world", gravity, float(option.timestep))
+    return MjcfWorld(m.names[: m.names.index(b"\0")].decode() or "world", gravity, float(option.timestep))

@@ -16,7 +16,8 @@ from kido.skeleton import BodyNode, ShapeNode, TimeConstant
 __all__ = ["MjcfSurfaces", "filter_contacts"]
 
 EXCLUDED = "exclude"  # reason of pairs of bodies that a file excludes
-NO_CONTACT, NO_PARENT_FILTER = 1 << 4, 1 << 10  # of mjtDisableBit
+NO_CONTACT, NO_PARENT_FILTER = 1 | 1 << 4, 1 << 10  # of mjtDisableBit
+PYRAMIDAL = 0  # mjtCone
 Key = tuple[str, str, str]
 
 
@@ -69,6 +70,9 @@ def filter_contacts(world: World, trees: Trees, shapes: ShapeReader, left_out: L
             skeleton.adjacent_body_collision = True
     else:
         _lift_base(world, trees)
+    if int(m.opt.cone) == PYRAMIDAL and _has_friction(m):
+        left_out.note("pyramids of friction are the round cones that they stand for", "option")
+    _say_what_mixes(m, shapes, left_out)
     found: dict[frozenset[Key], ContactSurface] = {}
     for k in range(int(m.npair)):
         ends = [shapes.nodes.get(int(g[k])) for g in (m.pair_geom1, m.pair_geom2)]
@@ -80,6 +84,28 @@ def filter_contacts(world: World, trees: Trees, shapes: ShapeReader, left_out: L
         found[frozenset((_key(a), _key(b)))] = _pair_surface(m, k, shapes.springs, left_out)
     if found or shapes.springs:
         world.contact_surface_handler = MjcfSurfaces(found)
+
+
+def _has_friction(m: Any) -> bool:
+    return bool((m.geom_condim >= 3).any() or (m.pair_dim >= 3).any())
+
+
+def _say_what_mixes(m: Any, shapes: ShapeReader, left_out: LeftOut) -> None:
+    """Contacts of geoms with different dimensions: the greater of both counts there, with the greater coefficients.
+
+    Here a coefficient is 0 where the geom's own dimension has none, so that another may be the greatest.
+    """
+    geoms = sorted(shapes.nodes)
+    for size, column, what in ((4, 1, "torsional"), (6, 2, "rolling")):
+        has = [g for g in geoms if m.geom_condim[g] >= size]
+        if not has:
+            continue
+        least = min(float(m.geom_friction[g, column]) for g in has)
+        for g in geoms:
+            if m.geom_condim[g] < size and float(m.geom_friction[g, column]) > least and shapes.nodes[g].collision:
+                left_out.add(
+                    f"{what} friction of geoms with a smaller condim is not of contacts with others", m.geom(g).name
+                )
 
 
 def _pair_surface(m: Any, k: int, springs: bool, left_out: LeftOut) -> ContactSurface:

@@ -25,6 +25,10 @@ class LeftOut:
         """Say that something is not as the file has it: what of its kind becomes of it, and its name."""
         if self.strict:
             raise FileFormatError(self.path, None, f"{name}: {kind}")
+        self.note(kind, name)
+
+    def note(self, kind: str, name: str) -> None:
+        """Say what is better here, which `strict` does not refuse."""
         self._names.setdefault(kind, []).append(name)
 
     @property

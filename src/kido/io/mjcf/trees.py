@@ -32,6 +32,8 @@ FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
 NOT_SAME, SAME = 0, 1  # mjtSameFrame; others: the same axes
 PLACEMENT = {SLIDE: Hinge.prismatic, HINGE: Hinge.revolute}
 WORLD = "world"
+# Of mjtDisableBit.
+NO_CONSTRAINTS, NO_FRICTION, NO_LIMITS, NO_SPRINGS, NO_DAMPERS = 1, 1 << 2, 1 << 3, 1 << 5, 1 << 6
 
 
 def pose(position: Any, quaternion: Any = (1.0, 0.0, 0.0, 0.0)) -> Array:
@@ -60,6 +62,10 @@ class Trees:
         self.add_world_body()
         for b in range(1, int(model.nbody)):
             self._add(b)
+
+    def switched(self, bits: int) -> bool:
+        """Whether the model's options have none of some switches off."""
+        return not int(self.model.opt.disableflags) & bits
 
     def add_world_body(self) -> None:
         """A body for what is fixed to the world, welded."""
@@ -189,16 +195,17 @@ class Trees:
         size = {FREE: 6, BALL: 3}.get(kind, len(ids))
         dofs = slice(int(m.jnt_dofadr[ids[0]]), int(m.jnt_dofadr[ids[0]]) + size)
         turn = np.array([3, 4, 5, 0, 1, 2]) if kind == FREE else np.arange(size)
+        stiffness = m.jnt_stiffness[ids] if size == len(ids) else np.full(size, m.jnt_stiffness[ids[0]])
         found: dict[str, Any] = {
-            "damping": m.dof_damping[dofs][turn],
+            "damping": m.dof_damping[dofs][turn] * self.switched(NO_DAMPERS),
             "armature": m.dof_armature[dofs][turn],
-            "coulomb_friction": m.dof_frictionloss[dofs][turn],
-            "spring_stiffness": m.jnt_stiffness[ids] if size == len(ids) else np.full(size, m.jnt_stiffness[ids[0]]),
+            "coulomb_friction": m.dof_frictionloss[dofs][turn] * self.switched(NO_FRICTION | NO_CONSTRAINTS),
+            "spring_stiffness": stiffness * self.switched(NO_SPRINGS),
         }
         name = m.joint(ids[0]).name
         if kind in PLACEMENT:
             at = m.jnt_qposadr[ids]
-            limited = m.jnt_limited[ids].astype(bool)
+            limited = m.jnt_limited[ids].astype(bool) & self.switched(NO_LIMITS | NO_CONSTRAINTS)
             found["initial_position"] = m.qpos0[at]
             found["rest_position"] = m.qpos_spring[at]
             found["position_lower_limit"] = np.where(limited, m.jnt_range[ids, 0], -np.inf)

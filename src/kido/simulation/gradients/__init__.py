@@ -1,0 +1,1 @@
+"""Derivatives of steps: `World.step_derivatives`."""

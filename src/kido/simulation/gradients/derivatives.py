@@ -1,0 +1,149 @@
+"""Derivatives of a step: its stages run in dual numbers, its impulses by the implicit function theorem."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kido.arrays import fixed
+from kido.errors import ModelError, StateError
+from kido.jit.duals import DIRECTIONS
+from kido.simulation.gradients.impulses import Impulses, contact_modes
+from kido.simulation.gradients.mirror import Mirror, NoRoom
+from kido.simulation.gradients.parameters import Change, directions
+from kido.simulation.gradients.refusals import check_supported
+from kido.simulation.gradients.result import StepDerivatives
+from kido.simulation.motion import run
+from kido.skeleton.state.actuation import takes_force
+
+if TYPE_CHECKING:
+    from kido.simulation.world import World
+
+Array = NDArray[np.float64]
+
+
+class StepDifferentiator:
+    """Differentiates steps of one engine."""
+
+    def __init__(self, engine: Any):
+        self.mirror = Mirror(engine)
+        first = np.asarray(engine.tree.first_dof)
+        self.joints = [slice(int(a), int(b)) for a, b in pairwise(first) if b > a]
+
+    def derivatives(self, parameters: dict[str, list[list[Change]]], known: list[Array]) -> StepDerivatives:
+        """All derivatives of the next steps, whose impulses are known."""
+        engine = self.mirror.engine
+        n = len(engine.data.q)
+        of_force = takes_force(engine.tree.actuator)
+        self.charts = self._charts(engine.data.q)
+        columns: list[list[Change]] = [self._position(k) for k in range(n)]
+        columns += [[Change("data", "u", k, 1.0)] for k in range(n)]
+        columns += [[Change("data", "tau" if of_force[k] else "command", k, 1.0)] for k in range(n)]
+        for found in parameters.values():
+            columns += found
+        self.impulses: list[Impulses] = []
+        made = np.zeros((2 * n, len(columns)))
+        for begin in range(0, len(columns), DIRECTIONS):
+            part = columns[begin : begin + DIRECTIONS]
+            q, u = self._run(part, known)
+            made[:n, begin : begin + len(part)] = q[:, 1 : 1 + len(part)]
+            made[n:, begin : begin + len(part)] = u[:, 1 : 1 + len(part)]
+        if columns:
+            for chart, joint in zip(self._charts(self.after), self.joints, strict=True):
+                made[joint] = np.linalg.solve(chart, made[joint])
+        if not np.isfinite(made).all():
+            raise StateError("step_derivatives: they are not finite: the state is at a change of the motion's form")
+        modes, margins, margin = contact_modes(self.impulses[-1])
+        by_parameters, at = {}, 3 * n
+        for name, found in parameters.items():
+            by_parameters[name] = fixed(made[:, at : at + len(found)].copy())
+            at += len(found)
+        return StepDerivatives(
+            fixed(made[:, : 2 * n].copy()), fixed(made[:, 2 * n : 3 * n].copy()), by_parameters, tuple(modes),
+            fixed(margins), margin,
+        )  # fmt: skip
+
+    def _charts(self, q: Array) -> list[Array]:
+        """Of each joint, the rates of its positions by its velocities."""
+        w = self.mirror.world
+        self.mirror.fill()
+        w.data.q[:, 0] = q
+        w.data.u[:] = 0.0
+        for joint in self.joints:
+            for j, k in enumerate(range(joint.start, joint.stop)):
+                w.data.u[k, 1 + j] = 1.0
+        self.mirror.move()
+        return [w.data.q[joint, 1 : 1 + joint.stop - joint.start].copy() for joint in self.joints]
+
+    def _position(self, k: int) -> list[Change]:
+        """The change of positions along velocity k."""
+        for chart, joint in zip(self.charts, self.joints, strict=True):
+            if joint.start <= k < joint.stop:
+                j = k - joint.start
+                return [Change("data", "q", joint.start + i, rate) for i, rate in enumerate(chart[:, j]) if rate != 0.0]
+        return []
+
+    def _run(self, part: Sequence[list[Change]], known: list[Array]) -> tuple[Array, Array]:
+        """Positions and velocities after steps, with derivatives along up to DIRECTIONS directions."""
+        mirror = self.mirror
+        mirror.fill()
+        for lane, changes in enumerate(part):
+            for path, name, index, rate in changes:
+                at = (*index, 1 + lane) if isinstance(index, tuple) else (index, 1 + lane)
+                getattr(attrgetter(path)(mirror.world), name)[at] += rate
+        problem = mirror.problem
+        for k, impulses in enumerate(known):
+            mirror.begin()
+            if k == len(self.impulses):  # all directions have the same
+                bounces = bool(mirror.engine.world.restitute.address)
+                self.impulses.append(Impulses(mirror.engine, problem, impulses, bounces))
+            problem.free[: problem.num_rows] = self.impulses[k].derivatives(problem)
+            mirror.end()
+        d = mirror.world.data
+        self.after = d.q[:, 0].copy()
+        return d.q, d.u
+
+
+def impulses_of_steps(world: World, steps: int) -> list[Array]:
+    """Impulses of all rows in the next steps, which are done and undone.
+
+    Raises:
+        StateError, ModelError: they fail.
+    """
+    before, engine, found = world.snapshot(), world.engine, []
+    try:
+        for _ in range(steps):
+            run(engine, 1, lambda: world.time)
+            problem = engine.problem
+            found.append(problem.impulse[: problem.num_rows].copy())
+    finally:
+        world.restore(before)
+    return found
+
+
+ATTEMPTS = 5  # at a step that needs more room than the one before
+
+
+def step_derivatives(world: World, parameters: Mapping[str, Any] | Sequence[str], steps: int) -> StepDerivatives:
+    """See `World.step_derivatives`."""
+    what = f"world {world.name!r}: step_derivatives"
+    if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 1:
+        raise ModelError(f"{what}: steps: expected a number of steps above 0, got {steps!r}")
+    wanted, engine = directions(world, parameters), world.engine
+    check_supported(world)
+    known = impulses_of_steps(world, int(steps))
+    check_supported(world)  # what surfaces are there is known now
+    for _ in range(ATTEMPTS):
+        found = engine.differentiator
+        if found is None or not found.mirror.is_current:
+            found = engine.differentiator = StepDifferentiator(engine)
+        try:
+            return found.derivatives(wanted, known)
+        except NoRoom as full:
+            full.mend()
+    raise StateError(f"{what}: a step from this state needs ever more room")

@@ -1,0 +1,64 @@
+"""Worlds of which no derivative is taken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kido.collision.container import COMPOUND, FACE, HEIGHTMAP, SKIN_POINT, TYPE_NAMES
+from kido.collision.external import ExternalDetector
+from kido.errors import ModelError
+from kido.integrators import MoreauMidpoint
+from kido.simulation.loop_system import LoopSystem
+from kido.simulation.sleeping import Sleepers
+from kido.simulation.soft_bodies import SoftBodies
+from kido.solvers import CustomSolver
+
+if TYPE_CHECKING:
+    from kido.simulation.world import World
+
+_SHAPES = (COMPOUND, HEIGHTMAP, SKIN_POINT, FACE)
+
+
+def _refused(world: World, engine: Any) -> str:
+    """What of a world derivatives do not go with; "": nothing."""
+    options = engine.options
+    if not isinstance(options.integrator, MoreauMidpoint):
+        return f"the integrator {type(options.integrator).__name__}; expected MoreauMidpoint"
+    if engine.feature(SoftBodies).any:
+        return "soft bodies"
+    if engine.feature(LoopSystem).any:
+        return "closed loops and constraints"
+    if engine.feature(Sleepers).is_active:
+        return "sleeping"
+    if isinstance(options.solver, CustomSolver):
+        return "a solver of the user's own"
+    if isinstance(engine.detector, ExternalDetector):
+        return "collision detection by another library"
+    if engine.surfaces.per_contact:
+        return "a contact surface handler of the user's own"
+    if world.controllers:
+        return "controllers"
+    if world.pushes.all:
+        return "a push that goes on"
+    if engine.surfaces.container.any_spin:
+        return "rolling and torsional friction"
+    c = engine.detector.container
+    found = np.intersect1d(np.argwhere(c.pair_function), _SHAPES)
+    if len(found):
+        return f"contacts of a shape of kind {TYPE_NAMES[found[0]]}"
+    if c.shape_continuous.any():
+        return "bodies swept along their motion"
+    return ""
+
+
+def check_supported(world: World) -> None:
+    """Refuse worlds with what derivatives do not go with.
+
+    Raises:
+        ModelError: names it.
+    """
+    found = _refused(world, world.engine)
+    if found:
+        raise ModelError(f"world {world.name!r}: step_derivatives: not with {found}")
