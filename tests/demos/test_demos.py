@@ -34,7 +34,7 @@ def test_every_demo_has_a_name_a_program_and_a_description():
     assert {
         *("atlas_puppet", "balance", "biped_stand", "box_stacking", "boxes", "chain", "collisions", "dominoes", "hand"),
         *("human_puppet", "hybrid", "ik", "joint_constraints", "motion_analysis", "multi_pendulum", "rover"),
-        *("rover_on_soil", "lander", "spacecraft"),
+        *("rover_on_soil", "lander", "learn", "spacecraft"),
     } <= set(demos.names())
     for name in demos.names():
         first = demos.description(name).partition("\n")[0]
@@ -865,3 +865,19 @@ def test_the_spacecraft_begins_anew_after_a_reset_to_the_bit():
     first = fly()
     demo.model.reset()
     np.testing.assert_array_equal(fly(), first)
+
+
+def test_a_pole_learns_to_stand():
+    """After ten iterations it stands, undriven by anything else; before the first it falls."""
+    demo = demos.load("learn")
+    tilt = lambda: abs(demo.skeletons[0].positions[1])  # noqa: E731
+    seen: list[float] = []
+    demo.run(2.0, lambda _: seen.append(tilt()))
+    assert max(seen) > 0.5
+    for _ in range(10):
+        demo.press("T")
+    assert number(demo, "mean return") > 150.0
+    demo.model.reset()
+    seen.clear()
+    demo.run(2.0, lambda _: seen.append(tilt()))
+    assert max(seen) < 0.2

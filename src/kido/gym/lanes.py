@@ -10,10 +10,10 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from kido.attributes import FixedAttributes
-from kido.batch import Batch, Worlds
+from kido.batch import Worlds
 from kido.errors import ModelError, NameLookupError, StateError
 from kido.gym.environment import Environment, Start
-from kido.gym.transition import States, Transition
+from kido.gym.transition import Model, States, Transition
 from kido.rendering import Camera, Pinhole, Renderer, look_at
 from kido.simulation import World
 from kido.skeleton import Skeleton
@@ -55,7 +55,8 @@ class Lanes(FixedAttributes):
             model, number, skeleton=environment.skeleton, properties=properties, bodies=environment.bodies,
             threads=threads, lanes=lanes,
         )  # fmt: skip
-        self._batch = Batch(self._skeleton(), threads=1)
+        self._no_wrenches = np.zeros((number, 0, 6))
+        self._model = Model(self._skeleton())
         self.time_step = environment.frame_skip * float(model.time_step)
         self.elapsed = np.zeros(number, np.int64)
         self.action_space = self._action_space()
@@ -64,6 +65,7 @@ class Lanes(FixedAttributes):
             limits = {self._dof(name, "speed_limits"): limit for name, limit in environment.speed_limits.items()}
             self._speeds = np.array([limits.get(k, np.inf) for k in range(self.worlds.num_dofs)])
         self._q, self._u = np.array(self.worlds.positions), np.array(self.worlds.velocities)
+        self._last: Transition | None = None  # the last step's, if nothing began since
         self._model_state = self._q[0].copy(), self._u[0].copy()
         self.goals = np.zeros((number, self._start(rng)[2].size))
         self._renderer: Renderer | None = None
@@ -140,6 +142,7 @@ class Lanes(FixedAttributes):
         q, u, goals = (np.array([start[k] for start in starts]) for k in range(3))
         self.worlds.reset(which, q, u, properties)
         self._q[which], self._u[which] = q, u
+        self._last = None
         self.goals[which] = goals
         self.elapsed[which] = 0
 
@@ -149,7 +152,7 @@ class Lanes(FixedAttributes):
         n = len(q)
         space = self.action_space
         return Transition(
-            q, u, self._batch, actions=np.zeros((n, *(space.shape or ())), space.dtype), time_step=self.time_step,
+            q, u, self._model, actions=np.zeros((n, *(space.shape or ())), space.dtype), time_step=self.time_step,
             elapsed=self.elapsed.copy(), goals=self.goals.copy(),
             contact_wrenches=np.zeros((n, len(self.environment.bodies), 6)), actuator_forces=np.zeros(q.shape),
         )  # fmt: skip
@@ -200,20 +203,23 @@ class Lanes(FixedAttributes):
         Returns:
             What it led to, and why worlds failed, by number; these are as they were before the step.
         """
-        before = States(self._q, self._u, self._batch)
+        before = States(self._q.copy(), self._u.copy(), self._model) if self._last is None else self._last.alone()
         self.worlds.step(self._commands(actions), self.environment.frame_skip)
         self.elapsed += 1
         q, u = np.array(self.worlds.positions), np.array(self.worlds.velocities)
-        wrenches = np.array(self.worlds.contact_wrenches)
+        wrenches = np.array(self.worlds.contact_wrenches) if self.environment.bodies else self._no_wrenches
         forces = np.array(self.worlds.actuator_forces)
         failed = dict(self.worlds.errors)
         for k in failed:
-            q[k], u[k], wrenches[k], forces[k] = before.positions[k], before.velocities[k], 0.0, 0.0
-        self._q, self._u = q, self._within(u)
+            q[k], u[k], forces[k] = before.positions[k], before.velocities[k], 0.0
+            wrenches[k] = 0.0
+        u = self._within(u)
+        self._q, self._u = q, u
         found = Transition(
-            q.copy(), self._u.copy(), self._batch, before=before, actions=actions, time_step=self.time_step,
+            q.copy(), u.copy(), self._model, before=before, actions=actions, time_step=self.time_step,
             elapsed=self.elapsed.copy(), goals=self.goals.copy(), contact_wrenches=wrenches, actuator_forces=forces,
         )  # fmt: skip
+        self._last = found
         return found, failed
 
     def _within(self, u: Array) -> Array:
@@ -239,7 +245,7 @@ class Lanes(FixedAttributes):
         for term in terms.values() if isinstance(given, Mapping) else (given,):
             reward += np.asarray(term)
         ended = np.zeros(n, bool) if e.terminated is None else np.array(e.terminated(transition), bool)
-        infos = {f"reward_{name}": np.array(np.broadcast_to(term, n), float) for name, term in terms.items()}
+        infos = {f"reward_{name}": np.zeros(n) + term for name, term in terms.items()}
         for k in failed:
             reward[k], ended[k] = 0.0, True
             for values in infos.values():

@@ -184,11 +184,19 @@ def floating(s: States) -> tuple[Array, Array]:
     )
 
 
+def _cross(a: Array, b: Array) -> Array:
+    """Cross products of rows of three numbers; `numpy.cross` takes several times as long for few of them."""
+    found = np.empty(np.broadcast_shapes(a.shape, b.shape))
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        found[..., i] = a[..., j] * b[..., k] - a[..., k] * b[..., j]
+    return found
+
+
 def external_wrenches(t: Transition) -> Array:
     """(worlds, bodies, 6) contact wrenches on all bodies as [moment; force] about the robot's centre of mass."""
     arm = t.transforms[:, :, :3, 3] - t.com[:, None]
     moment, force = t.contact_wrenches[..., :3], t.contact_wrenches[..., 3:]
-    return np.concatenate([moment + np.cross(arm, force), force], axis=2)
+    return np.concatenate([moment + _cross(arm, force), force], axis=2)
 
 
 def _floating_info(t: Transition, x_velocity: Array, y_velocity: Array) -> dict[str, Array]:
@@ -252,7 +260,7 @@ def ant(
         return (z >= healthy_z_range[0]) & (z <= healthy_z_range[1])
 
     def clipped(t: Transition) -> Array:
-        return np.clip(external_wrenches(t), *contact_force_range).reshape(len(t), -1)
+        return np.clip(t.once(external_wrenches), *contact_force_range).reshape(len(t), -1)
 
     def observation(t: Transition) -> Array:
         q, u = floating(t)
@@ -284,33 +292,10 @@ def ant(
     )
 
 
-def com_inertias(t: Transition) -> Array:
-    """(worlds, bodies, 10) inertias about the robot's centre of mass, world axes: moments xx, yy, zz, xy, xz, yz, mass
-    times place (3), mass; by the masses of the model."""
-    bodies = t.skeleton.bodies
-    mass = np.array([b.mass for b in bodies])
-    local, moment = np.array([b.inertia.com for b in bodies]), np.array([b.inertia.moment for b in bodies])
-    R = t.transforms[..., :3, :3]
-    place = (R * local[:, None, :]).sum(axis=-1) + t.transforms[..., :3, 3] - t.com[:, None]
-    x, y, z = place[..., 0], place[..., 1], place[..., 2]
-    turned = ((R[..., None, :] * moment[:, None]).sum(axis=-1)[..., None, :] * R[..., None, :, :]).sum(axis=-1)
-    numbers = [
-        turned[..., 0, 0] + mass * (y * y + z * z),
-        turned[..., 1, 1] + mass * (x * x + z * z),
-        turned[..., 2, 2] + mass * (x * x + y * y),
-        turned[..., 0, 1] - mass * x * y,
-        turned[..., 0, 2] - mass * x * z,
-        turned[..., 1, 2] - mass * y * z,
-        *(mass * w for w in (x, y, z)),
-        np.broadcast_to(mass, x.shape),
-    ]
-    return np.stack(numbers, axis=-1)
-
-
 def com_velocities(t: Transition) -> Array:
     """(worlds, bodies, 6) [angular; linear] velocities of the bodies' points at the robot's centre of mass."""
     w, v = t.body_velocities[..., :3], t.body_velocities[..., 3:]
-    return np.concatenate([w, v + np.cross(w, t.com[:, None] - t.transforms[..., :3, 3])], axis=2)
+    return np.concatenate([w, v + _cross(w, t.com[:, None] - t.transforms[..., :3, 3])], axis=2)
 
 
 def humanoid(
@@ -343,13 +328,13 @@ def humanoid(
         q, u = floating(t)
         parts = [q[:, 2 if exclude_current_positions_from_observation else 0 :], u]
         if include_cinert_in_observation:
-            parts.append(com_inertias(t).reshape(len(t), -1))
+            parts.append(t.inertias.reshape(len(t), -1))
         if include_cvel_in_observation:
             parts.append(com_velocities(t).reshape(len(t), -1))
         if include_qfrc_actuator_in_observation:
             parts.append(t.actuator_forces[:, FREE:])
         if include_cfrc_ext_in_observation:
-            parts.append(external_wrenches(t).reshape(len(t), -1))
+            parts.append(t.once(external_wrenches).reshape(len(t), -1))
         return np.concatenate(parts, axis=1)
 
     def velocities(t: Transition) -> tuple[Array, Array]:
@@ -357,7 +342,7 @@ def humanoid(
         return rate[:, 0], rate[:, 1]
 
     def contact(t: Transition) -> Array:
-        cost = contact_cost_weight * np.square(external_wrenches(t)).reshape(len(t), -1).sum(axis=1)
+        cost = contact_cost_weight * np.square(t.once(external_wrenches)).reshape(len(t), -1).sum(axis=1)
         return -np.clip(cost, *contact_cost_range)
 
     arms = [f"{side}_{part}" for side in ("right", "left") for part in ("shoulder1", "shoulder2", "elbow")]

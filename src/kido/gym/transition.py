@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,26 @@ from kido.batch import Batch
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
 
-__all__ = ["States", "Transition"]
+__all__ = ["Model", "States", "Transition"]
 
 Array = NDArray[np.float64]
+Found = TypeVar("Found")
+
+
+class Model:
+    """What states of worlds refer to.
+
+    Attributes:
+        skeleton: the one that is driven.
+        batch: its kinematics.
+        mass, com, moment: of its bodies (bodies,), (bodies, 3), (bodies, 3, 3), about their centres of mass.
+    """
+
+    def __init__(self, skeleton: Skeleton):
+        self.skeleton, self.batch = skeleton, Batch(skeleton, threads=1)
+        self.mass = np.array([body.mass for body in skeleton.bodies])
+        self.com = np.array([body.inertia.com for body in skeleton.bodies])
+        self.moment = np.array([body.inertia.moment for body in skeleton.bodies])
 
 
 class States(FixedAttributes):
@@ -29,9 +47,10 @@ class States(FixedAttributes):
     positions: Array
     velocities: Array
 
-    def __init__(self, positions: Array, velocities: Array, batch: Batch):
+    def __init__(self, positions: Array, velocities: Array, model: Model):
         self.positions, self.velocities = positions, velocities
-        self._batch = batch
+        self._model = model
+        self._found: dict[Any, Any] = {}
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -39,33 +58,65 @@ class States(FixedAttributes):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} worlds, {self.positions.shape[1]} dofs)"
 
+    def once(self, function: Callable[[Self], Found]) -> Found:
+        """`function(self)`, computed when it is asked for the first time."""
+        if function not in self._found:
+            self._found[function] = function(self)
+        return self._found[function]
+
+    def alone(self) -> States:
+        """These states without what led to them; what was computed of them is shared."""
+        states = States(self.positions, self.velocities, self._model)
+        computed = ("transforms", "body_velocities", "body_coms", "com", "inertias")
+        vars(states).update({name: value for name, value in vars(self).items() if name in computed})
+        return states
+
     @property
     def skeleton(self) -> Skeleton:
         """The model's skeleton, or its first that moves where coordinates of several are read."""
-        return self._batch.skeleton
+        return self._model.skeleton
 
     @cached_property
     def transforms(self) -> Array:
         """(worlds, bodies, 4, 4) world transforms of the bodies of `skeleton`."""
-        dofs = self.skeleton.num_dofs
-        return self._batch.forward_kinematics(np.ascontiguousarray(self.positions[:, :dofs]))
+        return self._model.batch.forward_kinematics(np.ascontiguousarray(self.positions[:, : self.skeleton.num_dofs]))
 
     @cached_property
     def body_velocities(self) -> Array:
         """(worlds, bodies, 6) velocities of the bodies of `skeleton`, as `Batch.body_velocities`."""
         dofs = self.skeleton.num_dofs
         q, u = (np.ascontiguousarray(x[:, :dofs]) for x in (self.positions, self.velocities))
-        return self._batch.body_velocities(q, u)
+        return self._model.batch.body_velocities(q, u)
+
+    @cached_property
+    def body_coms(self) -> Array:
+        """(worlds, bodies, 3) centres of mass of the bodies of `skeleton` [m], world axes."""
+        X = self.transforms
+        return (X[..., :3, :3] * self._model.com[:, None, :]).sum(axis=-1) + X[..., :3, 3]
 
     @cached_property
     def com(self) -> Array:
         """(worlds, 3) centre of mass of `skeleton` [m], by the masses of the model."""
-        bodies = [(k, b) for k, b in enumerate(self.skeleton.bodies) if b.mass > 0.0]
-        X = self.transforms[:, [k for k, _ in bodies]]
-        mass = np.array([b.mass for _, b in bodies])[:, None]
-        local = np.array([b.inertia.com for _, b in bodies])
-        points = (X[..., :3, :3] * local[:, None, :]).sum(axis=-1) + X[..., :3, 3]
-        return (mass * points).sum(axis=1) / mass.sum()
+        mass = self._model.mass
+        return (mass[:, None] * self.body_coms).sum(axis=1) / mass.sum()
+
+    @cached_property
+    def inertias(self) -> Array:
+        """(worlds, bodies, 10) inertias of bodies about the centre of mass of all, world axes, by the model: moments
+        xx, yy, zz, xy, xz, yz [kg m^2], mass times place (3) [kg m], mass [kg]."""
+        mass, R = self._model.mass, self.transforms[..., :3, :3]
+        place = self.body_coms - self.com[:, None]
+        x, y, z = place[..., 0], place[..., 1], place[..., 2]
+        half = (R[..., None, :] * self._model.moment[:, None]).sum(axis=-1)
+        turned = (half[..., None, :] * R[..., None, :, :]).sum(axis=-1)
+        found = np.empty((*x.shape, 10))
+        for k, (i, j, product) in enumerate(
+            ((0, 0, y * y + z * z), (1, 1, x * x + z * z), (2, 2, x * x + y * y), (0, 1, -x * y), (0, 2, -x * z),
+             (1, 2, -y * z))
+        ):  # fmt: skip
+            found[..., k] = turned[..., i, j] + mass * product
+        found[..., 6:9], found[..., 9] = mass[:, None] * place, mass
+        return found
 
 
 class Transition(States):
@@ -97,7 +148,7 @@ class Transition(States):
         self,
         positions: Array,
         velocities: Array,
-        batch: Batch,
+        model: Model,
         *,
         before: States | None = None,
         actions: NDArray,
@@ -107,7 +158,7 @@ class Transition(States):
         contact_wrenches: Array,
         actuator_forces: Array,
     ):
-        super().__init__(positions, velocities, batch)
+        super().__init__(positions, velocities, model)
         self.before = before or self
         self.actions, self.time_step, self.elapsed, self.goals = actions, time_step, elapsed, goals
         self.contact_wrenches, self.actuator_forces = contact_wrenches, actuator_forces
