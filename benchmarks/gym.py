@@ -85,7 +85,7 @@ def calls_of(name: str, number: int, steps: int) -> dict[str, Call]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--names", nargs="*", default=kido.gym.names())
     parser.add_argument("--numbers", nargs="*", type=int, default=[1, 64, 4096])
     parser.add_argument("--rounds", type=int, default=3)

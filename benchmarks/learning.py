@@ -80,7 +80,7 @@ def draw(curves: dict[str, np.ndarray], file: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--names", nargs="*", default=list(RUNS), choices=kido.gym.names())
     parser.add_argument("--seeds", nargs="*", type=int, default=[0])
     parser.add_argument("--steps", type=int)
