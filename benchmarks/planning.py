@@ -21,6 +21,7 @@ from scipy.spatial.transform import Rotation
 
 import kido
 from benchmarks.timing import interleaved, machine, table
+from kido.batch import Batch
 from kido.planning import (
     CollisionChecker,
     Environment,
@@ -31,6 +32,7 @@ from kido.planning import (
     StartError,
     shortened,
     time_optimal,
+    toppra_law,
 )
 
 RUNS = 3
@@ -173,28 +175,17 @@ def laws() -> None:
     curve = CubicSpline(np.arange(6) / 5, rng.uniform(-2, 2, (6, 7)))
     v, a = rng.uniform(1, 2, 7), rng.uniform(2, 6, 7)
     arm = kido.load("arm7")
+    batch = Batch(arm, threads=1)
     for points in (100, 500, 2000):
-        grid = np.linspace(0.0, 1.0, points)
-
-        def toppra_law(grid: np.ndarray = grid) -> float:
-            import toppra as ta
-
-            ta.setup_logging("ERROR")
-            kind = ta.constraint.DiscretizationType.Interpolation
-            limits = [
-                ta.constraint.JointVelocityConstraint(np.column_stack([-v, v])),
-                ta.constraint.JointAccelerationConstraint(np.column_stack([-a, a]), discretization_scheme=kind),
-            ]
-            path = ta.SplineInterpolator(curve.x, curve(curve.x))
-            solver: Any = ta.algorithm.TOPPRA(limits, path, gridpoints=grid, solver_wrapper="seidel")
-            return float(solver.compute_trajectory().duration)
-
         calls = {
             "kido": lambda: time_optimal(curve, points, velocity=v, acceleration=a).duration,  # noqa: B023
             "kido, torques too": lambda: time_optimal(
                 curve, points, velocity=v, acceleration=a, force=150.0, skeleton=arm  # noqa: B023
             ).duration,
-            "toppra": toppra_law,
+            "kido, torques, a batch kept": lambda: time_optimal(
+                curve, points, velocity=v, acceleration=a, force=150.0, skeleton=batch  # noqa: B023
+            ).duration,
+            "toppra": lambda: toppra_law(curve, points, velocity=v, acceleration=a).duration,  # noqa: B023
         }  # fmt: skip
         times = interleaved(calls, 7)
         rows += [[str(points), name, f"{times[name] * 1e3:.3f}", f"{call():.6f}"] for name, call in calls.items()]

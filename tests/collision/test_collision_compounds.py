@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 import kido
 from collision_peers import coal_shape, pose
-from kido.collision import NativeDetector, collide
+from kido.collision import NativeDetector, collide, distance
 from kido.shapes import (
     Box,
     Capsule,
@@ -376,3 +376,16 @@ def test_worlds_with_compounds_are_copied_and_restored_bit_for_bit():
     world.restore(snapshot)
     world.step(100)
     np.testing.assert_array_equal(standing.positions, after)
+
+
+def test_a_distance_that_no_surface_tells_is_refused():
+    """Near the surface of a box of triangles depths are those of the box; far inside there is none, and it is said."""
+    corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
+    hull = convex_hull(corners)
+    mesh, ball, X = Mesh(hull.vertices, hull.faces, collide_as="triangles"), Sphere(0.05), np.eye(4)
+    X[0, 3] = 0.98
+    assert distance(mesh, np.eye(4), ball, X) == pytest.approx(0.98 - 1.0 - 0.05, abs=1e-12)
+    X[0, 3] = 0.3
+    for shapes in ((mesh, np.eye(4), ball, X), (ball, X, mesh, np.eye(4))):
+        with pytest.raises(kido.StateError, match=r"distance: Sphere\(radius=0.05\) is far inside of Mesh"):
+            distance(*shapes)

@@ -105,6 +105,17 @@ def test_tendons_keep_within_their_limits() -> None:
     assert least < -0.19 or max(sums) > 0.29  # and meets a limit
 
 
+def test_clones_have_their_own_limits() -> None:
+    """A clone goes on bit for bit, by its own actuators."""
+    world = mjcf.read(f"<mujoco><worldbody>{BODIES}</worldbody>{LIMITED.format(1)}</mujoco>")
+    world.step(100)
+    twin = world.clone()
+    for w in (world, twin):
+        w.step(150)
+    assert np.array_equal(twin.skeleton("f").positions, world.skeleton("f").positions)
+    assert Actuators.of(twin) is not Actuators.of(world)
+
+
 def test_dry_friction_of_a_tendon_holds() -> None:
     """Along its moment, up to its size; where the arm would fall."""
     text = f"<mujoco><worldbody>{BODIES}</worldbody>{LIMITED.format(50)}</mujoco>"

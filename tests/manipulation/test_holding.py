@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from manipulation_robots import ROBOTS, block, planar_arm
 
 import kido
-from kido.manipulation import CollisionScene, Grasps, RobotDescription
+from kido.manipulation import CollisionScene, Grasps, RobotDescription, door
 
 
 def room(free_base: bool = False) -> tuple[kido.World, Grasps]:
@@ -242,8 +243,40 @@ def test_loops_follow_estimates_without_a_jump() -> None:
     assert world.close_constraints() < 1e-10
     for k in range(2):
         np.testing.assert_allclose(world.skeleton(f"arm{k}").positions, q[k], atol=1e-10)
-    with pytest.raises(kido.ModelError, match="closes a loop"):
-        grasps.update_pose(two, X)
+    # What the second hand sees moves the object in the first.
+    seen = np.array(body.world_transform)
+    seen[:3, 3] += 0.01
+    grasps.update_pose(two, seen, 1e-4 * np.eye(6), in_world=True)
+    np.testing.assert_allclose(body.world_transform, seen, atol=1e-12)
+    np.testing.assert_allclose(two.hand.world_transform @ two.pose, seen, atol=1e-12)
+    np.testing.assert_allclose(one.hand.world_transform @ one.pose, seen, atol=1e-12)
+    assert two.covariance is not None
+    np.testing.assert_allclose(two.covariance, 1e-4 * np.eye(6))
+    assert world.close_constraints() < 1e-10
+    np.testing.assert_allclose(body.world_transform, seen, atol=1e-10)
+
+
+def test_a_door_s_angle_is_that_of_an_estimate() -> None:
+    """A held door that is seen elsewhere: its hinge turns there, the loop stays closed, and the hand where it is."""
+    world, grasps = room()
+    leaf = world.add_skeleton(door(0.8, 2.0, 10.0))
+    leaf.positions, leaf.velocities = [0.4], [0.3]
+    body, hand = leaf.bodies[0], world.skeleton("arm0").body("tip")
+    handle: Any = leaf.node("handle")
+    grasp = grasps.attach(handle, hand)
+    before = np.array(hand.world_transform)
+    seen = kido.math.exp_pose([0, 0, 0.1, 0, 0, 0])  # about the hinge, which is the world's z axis here
+    seen = seen @ body.world_transform
+    off = seen.copy()
+    off[2, 3] += 0.01  # which no hinge allows
+    grasps.update_pose(grasp, off, in_world=True)
+    np.testing.assert_allclose(leaf.positions, [0.5], atol=1e-6)
+    np.testing.assert_allclose(hand.world_transform, before, atol=1e-9)
+    np.testing.assert_allclose(hand.world_transform @ grasp.pose, body.world_transform, atol=1e-9)
+    assert world.close_constraints() < 1e-10
+    np.testing.assert_allclose(leaf.positions, [0.5], atol=1e-6)
+    relative = np.array(body.spatial_velocity[:3]) - hand.spatial_velocity[:3]
+    np.testing.assert_allclose(relative, 0.0, atol=1e-9)
 
 
 def test_supports_are_tested_again_when_left() -> None:

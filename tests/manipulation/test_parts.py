@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from manipulation_robots import ROBOTS, planar_arm
+from manipulation_robots import ROBOTS, block, planar_arm
 
 import kido
-from kido.manipulation import Part, RobotDescription, find_parts
+from kido.manipulation import CollisionScene, Part, RobotDescription, find_parts
 
 EXPECTED = {
     "panda": {"arm": (7, "panda_hand_tcp"), "hand": (2, None)},
@@ -44,6 +45,25 @@ EXPECTED = {
 @pytest.fixture(scope="module")
 def robots(example_robots: Path) -> dict[str, kido.Skeleton]:
     return {name: kido.load_skeleton(example_robots / path) for name, path in ROBOTS.items()}
+
+
+def test_positions_avoid_what_is_in_the_way() -> None:
+    """A planar arm of three links beside a post: of two ways to bend, the one that is free; both are named mistakes."""
+    world = kido.World()
+    arm, cube = world.add_skeleton(planar_arm(0.5, 0.4, 0.2)), world.add_skeleton(block("post"))
+    part: Any = find_parts(arm)["arm"]
+    scene = CollisionScene(world)
+    part.positions = [0.8, -1.5, -0.2]
+    target = part.forward_kinematics()
+    cube.positions = [0, 0, 0, 0.5 * np.cos(0.8), 0.5 * np.sin(0.8), 0.0]  # at the elbow
+    plain = part.inverse_kinematics(target, part.positions)
+    checker = scene.checker(part, self_collision=False)
+    assert plain and not checker.is_free(part.of(plain.positions))
+    found = part.inverse_kinematics(target, avoid=checker)
+    assert found and checker.is_free(part.of(found.positions))
+    np.testing.assert_allclose(part.forward_kinematics(part.of(found.positions)), target, atol=1e-6)
+    with pytest.raises(kido.ModelError, match="expected a solver or what to avoid"):
+        part.inverse_kinematics(target, solver=part.solver, avoid=checker)
 
 
 @pytest.mark.parametrize("name", ROBOTS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import kido
 from kido.batch import Batch
 from kido.optimal_control import (
+    CenterOfPressure,
     ControlProblem,
     DdpSolver,
     FrictionCone,
@@ -160,6 +162,61 @@ def test_rows_of_cones_and_penalties() -> None:
     found = penalty.quadratic(X, U)
     own = np.concatenate([found.x, found.u], axis=1)
     assert np.abs(own - slope).max() < 1e-6 * np.abs(slope).max()
+
+
+def test_derivatives_know_of_changes_of_the_model() -> None:
+    """What is kept from one question to the next is not kept when a mass changes: as dynamics made afterwards say."""
+    s, feet = robot("quadruped", Path())
+    phases = [SkeletonDynamics.contact(s.body(feet[0]), 0, 3)]
+    dynamics = SkeletonDynamics(s, 0.02, actuated=range(6, 18), contacts=phases)
+    rng = np.random.default_rng(7)
+    X, U = rng.normal(size=(4, 36)) * 0.3, rng.normal(size=(4, 12))
+    before = dynamics.derivatives(X, U)[0]
+    s.body(feet[1]).inertia = kido.Inertia.from_diagonal(0.5, (1e-3, 1e-3, 1e-3))
+    fresh = SkeletonDynamics(s, 0.02, actuated=range(6, 18), contacts=phases)
+    assert np.array_equal(dynamics.derivatives(X, U)[0], fresh.derivatives(X, U)[0])
+    assert np.array_equal(dynamics.contact_wrenches(X, U), fresh.contact_wrenches(X.copy(), U))
+    assert np.abs(dynamics.derivatives(X, U)[0] - before).max() > 1e-3
+
+
+def test_rows_of_centers_of_pressure() -> None:
+    """Where the ground pushes, a foot's rows are below zero exactly while the pressure's center is on the foot."""
+    s, feet = robot("humanoid", Path())
+    dofs = s.num_dofs
+    phases = [SkeletonDynamics.contact(s.body(foot), 1, 3, directions=np.eye(6)) for foot in feet[:2]]
+    dynamics = SkeletonDynamics(s, 0.02, actuated=range(6, dofs), contacts=phases)
+    n, t, half = np.array([0.0, 0.6, 0.8]), np.array([1.0, 0.0, 0.0]), np.array([[0.1, 0.05], [0.2, 0.3]])
+    rows = CenterOfPressure(dynamics, half, normal=n, along=(2.0, 3.0, 4.0), torsion=0.02)
+    rng = np.random.default_rng(6)
+    X, U = rng.normal(size=(60, 2 * dofs)) * 0.3, rng.normal(size=(60, dofs - 6))
+    found, W = rows.residuals(X, U).reshape(60, 6, 2), dynamics.contact_wrenches(X, U)
+    b, inside = np.cross(n, t), 0
+    for k in (1, 2):
+        for phase, (length, width) in enumerate(half):
+            m, f = W[k, phase, :3], W[k, phase, 3:]
+            expected = [m @ b, -m @ b, m @ t, -m @ t, m @ n, -m @ n] - np.repeat([length, width, 0.02], 2) * (f @ n)
+            assert np.allclose(found[k, :, phase], expected)
+            x, y = -(m @ b) / (f @ n), (m @ t) / (f @ n)
+            rest = m - np.cross(x * t + y * b, f)  # about the center of pressure there is moment about the normal alone
+            assert np.allclose([rest @ t, rest @ b], 0.0, atol=1e-9 * max(1.0, np.abs(m).max()))
+            if f @ n > 0.0:
+                inside += 1
+                assert (found[k, :4, phase] <= 0.0).all() == (abs(x) <= length and abs(y) <= width)
+    assert inside and not found[[0, *range(3, 60)]].any()
+    on, numbers = ResidualCost(rows.residuals).on(dynamics), rows.jacobians(X[:4], U[:4])
+    for own, other in zip(numbers, on.jacobians(X[:4], U[:4])):
+        assert np.abs(own - other).max() < 1e-7 * np.abs(other).max()
+    points = SkeletonDynamics(
+        s, 0.02, actuated=range(6, 18), contacts=[SkeletonDynamics.contact(s.body(feet[0]), 0, 2)]
+    )
+    mistakes: list[tuple[Any, str]] = [
+        ((points, (0.1, 0.1)), "contacts that hold bodies"),
+        ((dynamics, (0.1, -0.1)), "half_lengths"),
+        ((dynamics, (0.1, 0.1), n, n), "length of the along"),
+    ]
+    for arguments, message in mistakes:
+        with pytest.raises(kido.ModelError, match=message):
+            CenterOfPressure(*arguments)
 
 
 @pytest.mark.parametrize("name, length, height", [("solo", 0.06, 0.04), ("anymal", 0.15, 0.08)])

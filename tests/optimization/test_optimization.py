@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+import scipy.sparse
 
 from kido.errors import ModelError, StateError
 from kido.optimization import GradientDescentSolver, LeastSquares, Problem, Reason, certify
@@ -54,6 +57,50 @@ def test_what_cannot_be_solved_is_said(problem, reason):
     solution = GradientDescentSolver().solve(problem)
     assert not solution.converged
     assert solution.reason is reason, solution
+
+
+class Rows(LeastSquares):
+    """A x - y, with derivatives that are sparse."""
+
+    def __init__(self, A, y):
+        self.A, self.y = scipy.sparse.csr_array(A), y
+
+    def residuals(self, x):
+        return self.A @ x - self.y
+
+    def jacobian(self, x):
+        return self.A
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_bounds_have_multipliers_in_sparse_problems_too(seed):
+    """A minimum made from multipliers of equalities, inequalities and bounds, with nobody who knows them."""
+    rng, n = np.random.default_rng(seed), 60
+    x = rng.uniform(0.2, 0.8, n)
+    x[:15], x[15:25] = 0.0, 1.0
+    A, B = (
+        rng.normal(size=(12, n)) * (rng.random((12, n)) < 0.2),
+        rng.normal(size=(10, n)) * (rng.random((10, n)) < 0.2),
+    )
+    a, b, c, d = rng.normal(size=12), rng.uniform(0.1, 1.0, 10) * (np.arange(10) < 6), np.zeros(n), np.zeros(n)
+    c[:15], d[15:25] = rng.uniform(0.1, 1.0, 15), rng.uniform(0.1, 1.0, 10)
+    room = np.where(np.arange(10) < 6, 0.0, 0.5)  # the last are not active
+    gradient = -A.T @ a - B.T @ b + c - d
+
+    def made(gradient):
+        objective = Rows(np.eye(n), x - gradient)  # whose gradient at x is this one
+        options: dict[str, Any] = {"equality": [Rows(A, A @ x)], "inequality": [Rows(B, B @ x + room)]}
+        return Problem(n, objective=objective, lower=0.0, upper=1.0, **options)
+
+    certificate = certify(made(gradient), x)
+    assert certificate.residual < 1e-9
+    assert certificate.multipliers.lower == pytest.approx(c, abs=1e-8)
+    assert certificate.multipliers.upper == pytest.approx(d, abs=1e-8)
+    assert certificate.multipliers.inequality == pytest.approx(b, abs=1e-8)
+    assert certificate.multipliers.equality == pytest.approx(a, abs=1e-8)
+    worse = gradient.copy()
+    worse[3] -= c[3] + 1.0  # it would gain by leaving its bound
+    assert certify(made(worse), x).stationarity > 1e-3
 
 
 def test_a_problem_without_variables():

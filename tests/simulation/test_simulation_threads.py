@@ -43,7 +43,7 @@ def mixed(robots: bool = True) -> kido.World:
         world.add_skeleton(free_body(f"b{k}", shapes[k % 4], (x, y, height), (0, 0, -1), 0.5 * (k % 5 == 0)))
     if robots:
         for k in range(2):
-            robot = kido.load(models.path("quadruped"))
+            robot = kido.load_skeleton(models.path("quadruped"))
             q = robot.positions.copy()
             q[4] = 4.0 + k
             robot.positions = q

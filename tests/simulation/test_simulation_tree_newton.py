@@ -15,7 +15,7 @@ from kido import models
 def robot_world(name: str = "humanoid", friction: float = 0.8, **properties: float) -> kido.World:
     world = kido.World()
     world.add_ground(friction=friction)
-    robot = world.add_skeleton(kido.load(models.path(name)))
+    robot = world.add_skeleton(kido.load_skeleton(models.path(name)))
     robot.self_collision = False
     for dof in robot.dofs[6:]:
         for key, value in properties.items():
@@ -103,7 +103,7 @@ def test_cases_that_change_back_and_forth():
 def test_contacts_between_robots_are_left_to_other_methods():
     """Two quadrupeds, one on the other: no tree, but solved."""
     world = robot_world("quadruped")
-    other = world.add_skeleton(kido.load(models.path("quadruped")))
+    other = world.add_skeleton(kido.load_skeleton(models.path("quadruped")))
     other.name = "other"
     q = other.positions.copy()
     q[5] += 0.35

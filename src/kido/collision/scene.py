@@ -352,13 +352,21 @@ def collide(shape_a: Shape, X_WA: Any, shape_b: Shape, X_WB: Any, margin: float 
 def distance(shape_a: Shape, X_WA: Any, shape_b: Shape, X_WB: Any) -> float:
     """Signed distance of two shapes [m]: negative the depth of the deepest contact point.
 
-    Raises as `collide` does.
+    Raises as `collide` does, and StateError where one shape is so far inside of the other's surface of triangles that
+    it has no contact with it and no depth is known.
     """
     _check_shapes(shape_a, shape_b)
     apart = float(np.linalg.norm(_checked_pose("X_WA", X_WA)[:3, 3] - _checked_pose("X_WB", X_WB)[:3, 3]))
     reach = sum(s.bounding_radius for s in (shape_a, shape_b) if not isinstance(s, Plane))
     offset = sum(abs(s.offset) for s in (shape_a, shape_b) if isinstance(s, Plane))
-    return float(collide(shape_a, X_WA, shape_b, X_WB, 2.0 * (apart + reach + offset) + 1.0).gaps.min())
+    gaps = collide(shape_a, X_WA, shape_b, X_WB, 2.0 * (apart + reach + offset) + 1.0).gaps
+    if not len(gaps):
+        inner, outer = sorted((shape_a, shape_b), key=lambda shape: shape.bounding_radius)
+        raise StateError(
+            f"distance: {inner!r} is far inside of {outer!r}, whose surface says no depth there; expected shapes that "
+            "are apart or near a surface (meshes that collide as hull or decomposition have an inside)"
+        )
+    return float(gaps.min())
 
 
 def _check_shapes(*shapes: Any) -> None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 RESTARTS = 24  # attempts at most without regard to collisions where something touches
+PUSHES = 32  # attempts at most that are pushed out of collisions
 
 
 class Avoided(Protocol):
@@ -111,7 +112,7 @@ class Avoidance:
 
             tasks, dofs, skeleton, options = self._made
             options = {**options, "skeleton": skeleton, "refine": False}
-            most = max(1, options["attempts"] - RESTARTS)
+            most = min(PUSHES, max(1, options["attempts"] - RESTARTS))
             pushed = IkSolver([*tasks, self.checker.clearance_task()], dofs, **{**options, "attempts": most})
             self._solvers = IkSolver(tasks, dofs, **{**options, "attempts": 1}), pushed
         return self._solvers

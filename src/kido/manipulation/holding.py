@@ -13,6 +13,7 @@ from kido.attributes import FixedAttributes
 from kido.collision import CollisionOption
 from kido.constraints import RevoluteJointConstraint, WeldJointConstraint
 from kido.errors import ModelError, NameLookupError
+from kido.ik import IkSolver
 from kido.manipulation.fusion import checked_covariance, fused
 from kido.manipulation.grasp import Grasp, Home, is_free, is_solid, momentum_about, root_of, tree_of
 from kido.manipulation.scene import OWN_BODIES, CollisionScene, rigid_group
@@ -267,6 +268,10 @@ class Grasps(FixedAttributes):
         moves with the hand as before, so that its velocities are those of the pose that it has now; loops that other
         hands close with it are taken anew where they are.
 
+        Of a hand that closes a loop the same is said of an object that hangs on another hand, which then has it
+        elsewhere. What hangs on joints of its own, such as a door, comes as near to the estimate as these allow, and
+        velocities are projected onto the loop as it is then.
+
         Args:
             grasp: that holds.
             pose: of the held body in the hand, 4x4, or, if `in_world`, in the world.
@@ -274,21 +279,33 @@ class Grasps(FixedAttributes):
             in_world: see there.
 
         Raises:
-            ModelError: no pose, no covariance; the grasp closes a loop, so that joints elsewhere say where it is.
+            ModelError: no pose, no covariance; the object is fixed, so that no estimate moves it.
         """
         grasp = self._checked(grasp, "update_pose")
         what = f"grasp {grasp.name!r}: pose"
-        if grasp.closes_loop:
-            raise ModelError(f"{what}: it closes a loop, so that joints elsewhere say where the object is")
         X, R = as_transform(pose, what), checked_covariance(covariance, what)
         if as_flag(in_world, f"{what}: in_world"):
             X = inverse_transform(grasp.hand.world_transform) @ X
-        P, old = grasp._covariance, np.array(grasp.pose)
-        grasp.body.parent_joint.transform_from_parent, grasp._covariance = fused(old, P, X, R)
+        hanging = next((g for g in self.holding(grasp.body) if not g.closes_loop), None)
+        if hanging is None and not grasp.body.skeleton.num_dofs:
+            raise ModelError(f"{what}: {grasp.body.name!r} is fixed, so that no estimate moves it")
+        X, grasp._covariance = fused(np.array(grasp.pose), grasp._covariance, X, R)
+        if hanging is None:
+            self._move_joints(grasp.body, grasp.hand.world_transform @ X)
+        else:
+            body = hanging.body  # which hangs by a weld; the estimate may be of another one of the object
+            X = grasp.hand.world_transform @ X @ inverse_transform(grasp.body.world_transform) @ body.world_transform
+            body.parent_joint.transform_from_parent = inverse_transform(hanging.hand.world_transform) @ X
         for other in self.holding(grasp.body):
             if other.closes_loop:
                 c = other.constraint
                 c.frame_a = inverse_transform(c.body_a.world_transform) @ c.body_b.world_transform @ c.frame_b
+        if hanging is None:
+            self._scene.world.close_constraints()
+
+    def _move_joints(self, body: BodyNode, X: Array) -> None:
+        """An object's own joints have it as near to a pose as they can."""
+        body.skeleton.positions = IkSolver(body, attempts=1).solve(X).positions
 
     def update_supports(self, margin: float = 1e-3) -> None:
         """Test held objects against what they rested on again, once they are farther from it than a margin [m]."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,9 @@ from kido.skeleton import BodyNode, Group, Skeleton
 from kido.skeleton.groups.group import vector_of
 from kido.skeleton.joints.coordinates import CoordinateKind
 from kido.skeleton.nodes.node import JacobianNode
+
+if TYPE_CHECKING:
+    from kido.planning import CollisionChecker
 
 Array = NDArray[np.float64]
 
@@ -73,6 +76,7 @@ class Part(Group):
         self._kind = kind
         self._tip = tip
         self._solver: IkSolver | None = None
+        self._avoids: tuple[CollisionChecker, IkSolver] | None = None
 
     @property
     def kind(self) -> str:
@@ -106,7 +110,7 @@ class Part(Group):
         return self.bodies[0].skeleton
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_solver": None}
+        return {**super().__getstate__(), "_solver": None, "_avoids": None}
 
     # Kinematics ------------------------------------------------------------------------------------------------
 
@@ -146,7 +150,13 @@ class Part(Group):
         return self._solver
 
     def inverse_kinematics(
-        self, target: Any, start: ArrayLike | None = None, *, apply: bool = False, solver: IkSolver | None = None
+        self,
+        target: Any,
+        start: ArrayLike | None = None,
+        *,
+        apply: bool = False,
+        solver: IkSolver | None = None,
+        avoid: CollisionChecker | None = None,
     ) -> IkResult:
         """Positions at which the tip has a pose, within limits.
 
@@ -155,15 +165,30 @@ class Part(Group):
             start: positions of the part to begin at; None: as they are.
             apply: move the part there if the pose is met.
             solver: another one than `solver`, of this robot.
+            avoid: a checker of collisions, such as `CollisionScene.checker(part)`, that is to find the positions free;
+                instead of a solver.
+
+        Raises:
+            ModelError: a checker of another robot, or a solver and a checker.
 
         Returns:
             The result, false where the pose is out of reach; its positions are the whole robot's, `of` picks the
             part's.
         """
+        if avoid is not None:
+            if solver is not None:
+                raise ModelError(f"part {self.name!r}: expected a solver or what to avoid, and not both")
+            solver = self._avoiding(avoid)
         found = (solver or self.solver).solve(target, self.whole_positions(start))
         if as_flag(apply, f"part {self.name!r}: apply") and found:
             self.positions = self.of(found.positions)
         return found
+
+    def _avoiding(self, checker: CollisionChecker) -> IkSolver:
+        """A solver that avoids what a checker refuses."""
+        if self._avoids is None or self._avoids[0] is not checker:
+            self._avoids = checker, IkSolver(self.tip, [dof.name for dof in self.dofs], avoid=checker)
+        return self._avoids[1]
 
     def follow(self, poses: ArrayLike, start: ArrayLike | None = None, jump: float = 0.5) -> Array:
         """Positions (samples, n) of the part at which its tip goes through poses, each next to those before.

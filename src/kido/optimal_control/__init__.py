@@ -8,12 +8,13 @@ states, controls = problem.split(solution.x)
 from kido.optimal_control.contacts import ContactPhase
 from kido.optimal_control.cost import Cost, PointCost, Quadratic, QuadraticCost, ResidualCost
 from kido.optimal_control.dynamics import Dynamics, FunctionDynamics, LinearDynamics
-from kido.optimal_control.friction import FrictionCone, Penalty
+from kido.optimal_control.friction import CenterOfPressure, FrictionCone, Penalty
 from kido.optimal_control.problem import ControlProblem
 from kido.optimal_control.skeleton_dynamics import SkeletonDynamics
 from kido.optimal_control.solver import DdpSolver, ShootingSolver
 
 __all__ = [
+    "CenterOfPressure",
     "ContactPhase",
     "ControlProblem",
     "Cost",

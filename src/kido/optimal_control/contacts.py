@@ -90,6 +90,9 @@ class Held(NamedTuple):
     by: tuple[Array, ...] = ()  # its derivatives (nodes, rows, ...): by q, u and T
 
 
+Groups = list[tuple[NDArray[np.intp], list[int]]]
+
+
 class Contacts:
     """The phases of a skeleton.
 
@@ -102,12 +105,19 @@ class Contacts:
     def __init__(self, batch: Batch, phases: Sequence[ContactPhase], fading: float) -> None:
         self.batch, self.phases, self.fading = batch, tuple(phases), float(fading)
         self._tree: Any = None
+        self._places_in: Any = None
+        self._groups: dict[tuple[int, int, bool], Groups] = {}
         for phase in self.phases:
             if not isinstance(phase, ContactPhase):
                 raise ModelError(f"contacts: expected what `SkeletonDynamics.contact` gives, got {phase!r:.80}")
 
-    def groups(self, count: int, first: int = 0, touching: bool = False) -> list[tuple[NDArray[np.intp], list[int]]]:
+    def groups(self, count: int, first: int = 0, touching: bool = False) -> Groups:
         """Nodes by the phases that hold there, all or those at which a phase begins."""
+        if (count, first, touching) not in self._groups:
+            self._groups[count, first, touching] = self._made_groups(count, first, touching)
+        return self._groups[count, first, touching]
+
+    def _made_groups(self, count: int, first: int, touching: bool) -> Groups:
         sets: dict[tuple[int, ...], list[int]] = {}
         for node in range(count if self.phases else 0):
             now = first + node
@@ -208,8 +218,11 @@ class Contacts:
         tree = state.compiled_tree()
         if self._tree is not tree:
             self._tree, self._spaces = tree, (data_for(tree), derivatives_workspace(tree))
+            self._places_in = None
+        if self._places_in is None or self._places_in is not state.ready:  # paths are those of this work space
             places = [state.place_of(state.skeleton.bodies[p.body], p.point) for p in self.phases]
             self._paths, self._points = np.array([p[0] for p in places]), np.array([p[1:] for p in places])
+            self._places_in = state.ready
         D = np.zeros((len(q), len(active), 5, 6, q.shape[1]))
         data, work = (space.address for space in self._spaces)
         point_motions(tree.address, data, work, self._paths[active], self._points[active], self.fading, q, u, udot, D)

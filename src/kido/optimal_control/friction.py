@@ -1,4 +1,4 @@
-"""What forces of contacts may be: within friction cones, pushing; and penalties of rows."""
+"""What forces of contacts may be: within friction cones, pushing, under soles; and penalties of rows."""
 
 from __future__ import annotations
 
@@ -50,8 +50,7 @@ class FrictionCone(ResidualCost):
         mu = as_vector(np.broadcast_to(np.asarray(friction, dtype=float), count), "friction", count)
         if not (mu >= 0.0).all():
             raise ModelError(f"friction: expected numbers not below 0, got {friction!r}")
-        n, e = as_vector(normal, "normal"), as_positive(rounding, "rounding", "N")
-        n = n / as_positive(float(np.linalg.norm(n)), "length of the normal")
+        n, e = _unit(as_vector(normal, "normal"), "normal"), as_positive(rounding, "rounding", "N")
         flat = np.eye(3) - np.outer(n, n)
 
         def held(nodes: int) -> Array:
@@ -73,6 +72,77 @@ class FrictionCone(ResidualCost):
             for D in dynamics.contact_wrench_derivatives(states, u):
                 both = np.concatenate([D[:, :, 3:], D[:, :, 3:]], axis=1)
                 found.append(np.einsum("kri,krij->krj", slopes, both))
+            return found[0], found[1]
+
+        super().__init__(residuals, jacobians)
+
+
+class CenterOfPressure(ResidualCost):
+    """Rows that are not above zero while soles press on the ground within their outlines: to be given as `inequality`.
+
+    For each phase that holds a body, of the mean wrench [m; f] of each step at the phase's point, on the ground, with t
+    and b = n x t along the sole, half its lengths l_t and l_b, and f_n the force along the normal n:
+
+        |m_b| <= l_t f_n,    |m_t| <= l_b f_n,    |m_n| <= torsion f_n,
+
+    so that the point -m_b / f_n, m_t / f_n, where the ground's pressure acts as a whole, is within the rectangle. Rows
+    are zero where a phase does not hold.
+
+    Args:
+        dynamics: whose contacts they are.
+        half_lengths: l_t and l_b (2,), or of each phase (phases, 2) [m].
+        normal: of the ground, world axes.
+        along: t, world axes; its part along the normal does not count.
+        torsion: most moment about the normal, by the normal force [m]; None: any.
+
+    Raises:
+        ModelError: no skeleton's dynamics with contacts that hold bodies, or numbers that are none of these.
+
+    Source: Caron, Pham and Nakamura, "Stability of surface contacts for humanoid robots", ICRA 2015.
+    """
+
+    def __init__(
+        self,
+        dynamics: SkeletonDynamics,
+        half_lengths: ArrayLike,
+        normal: ArrayLike = (0.0, 0.0, 1.0),
+        along: ArrayLike = (1.0, 0.0, 0.0),
+        torsion: float | None = None,
+    ):
+        held = isinstance(dynamics, SkeletonDynamics) and [p.directions.shape[1] == 6 for p in dynamics.contacts]
+        if not held or not all(held):
+            raise ModelError(
+                f"center of pressure: expected SkeletonDynamics with contacts that hold bodies, got {dynamics!r:.80}"
+            )
+        count = len(held)
+        sizes = np.asarray(half_lengths, dtype=float)
+        if sizes.shape not in ((2,), (count, 2)) or not (sizes > 0.0).all() or not np.isfinite(sizes).all():
+            raise ModelError(f"half_lengths: expected (2,) or ({count}, 2) lengths above 0, got {half_lengths!r}")
+        n = _unit(as_vector(normal, "normal"), "normal")
+        t = as_vector(along, "along")
+        t = _unit(t - (t @ n) * n, "along, across the normal,")
+        zero = np.zeros(3)
+        moments, most = [np.cross(n, t), t], [*np.broadcast_to(sizes, (count, 2)).T]
+        if torsion is not None:
+            moments.append(n)
+            most.append(np.full(count, as_positive(torsion, "torsion", "m")))
+        rows = np.array(
+            [
+                [np.concatenate([sign * m, zero]) - np.concatenate([zero, length * n]) for length in lengths]
+                for m, lengths in zip(moments, most, strict=True)
+                for sign in (1.0, -1.0)
+            ]
+        )  # (rows, phases, 6)
+
+        def residuals(states: Array, controls: Array | None) -> Array:
+            found = np.einsum("rpi,kpi->krp", rows, dynamics.contact_wrenches(states, _present(controls)))
+            return found.reshape(len(states), -1)
+
+        def jacobians(states: Array, controls: Array | None) -> tuple[Array, Array]:
+            found = [
+                np.einsum("rpi,kpij->krpj", rows, D).reshape(len(states), -1, D.shape[-1])
+                for D in dynamics.contact_wrench_derivatives(states, _present(controls))
+            ]
             return found[0], found[1]
 
         super().__init__(residuals, jacobians)
@@ -118,6 +188,10 @@ class Penalty(Cost):
             return Quadratic(x, 0.0, xx, 0.0, 0.0)
         ut = np.swapaxes(Ju, 1, 2) * (self._weight * (r > 0.0))[:, None, :]
         return Quadratic(x, (ut @ r[:, :, None])[:, :, 0], xx, ut @ Jx, ut @ Ju)
+
+
+def _unit(vector: Array, what: str) -> Array:
+    return vector / as_positive(float(np.linalg.norm(vector)), f"length of the {what}")
 
 
 def _present(controls: Array | None) -> Array:

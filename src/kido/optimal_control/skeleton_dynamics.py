@@ -21,6 +21,9 @@ from kido.skeleton import BodyNode, Skeleton
 from kido.tree import TREE, data_for
 from kido.tree.schema import DATA
 
+# Next velocities; derivatives of accelerations, and of velocities after impacts; what holds, and touches, with theirs.
+Expansion = tuple[Array, Array, Array | None, list[Held], list[Held]]
+
 
 class SkeletonDynamics(Dynamics):
     """x = [q, u], controls are joint forces: u' = u + h udot(q, u, T), q' = q + h u', moved along the manifold.
@@ -71,6 +74,7 @@ class SkeletonDynamics(Dynamics):
         self.curved = tuple(i for block in self._blocks for i in range(block.start, block.stop))
         self._batch = Batch(skeleton, threads)
         self._contacts = Contacts(self._batch, contacts, self.fading)
+        self._last: tuple[tuple[bytes, float], Expansion] | None = None
 
     @property
     def contacts(self) -> tuple[ContactPhase, ...]:
@@ -172,7 +176,20 @@ class SkeletonDynamics(Dynamics):
             A[:, block, block] += T
         return A, B
 
-    def _expanded(self, states: Array, controls: Array) -> tuple[Array, Array, Array | None, list[Held], list[Held]]:
+    def _expanded(self, states: Array, controls: Array) -> Expansion:
+        """What derivatives are made of; of the states and controls that were asked about last it is kept."""
+        key = self._key(states, controls)
+        if self._last is None or self._last[0] != key:
+            self._last = key, self._make_expansion(states, controls)
+        return self._last[1]
+
+    def _key(self, states: Array, controls: Array) -> tuple[bytes, float]:
+        """All that an expansion depends on."""
+        tree = self.skeleton.current_state.compiled_tree()
+        model = (getattr(tree, name).tobytes() for name in TREE.arrays)
+        return b"".join([states.tobytes(), controls.tobytes(), *model]), self.time_step
+
+    def _make_expansion(self, states: Array, controls: Array) -> Expansion:
         """What derivatives are made of.
 
         Returns:
@@ -205,11 +222,14 @@ class SkeletonDynamics(Dynamics):
         They are forces f, and where a phase begins p / h besides: what a simulation in steps tells as well.
         """
         n = self.skeleton.num_dofs
-        q, u = np.ascontiguousarray(states[:, :n]), np.ascontiguousarray(states[:, n:])
-        after, impacts = self._contacts.touch(q, u)
-        _, held = self._accelerations(q, after, self.forces(controls))
-        return self._spread(held, len(q), lambda part: part.forces, ()) + self._spread(
-            impacts, len(q), lambda part: part.forces / self.time_step, ()
+        if self._last is not None and self._last[0] == self._key(states, controls):
+            *_, held, impacts = self._last[1]
+        else:
+            q, u = np.ascontiguousarray(states[:, :n]), np.ascontiguousarray(states[:, n:])
+            after, impacts = self._contacts.touch(q, u)
+            _, held = self._accelerations(q, after, self.forces(controls))
+        return self._spread(held, len(states), lambda part: part.forces, ()) + self._spread(
+            impacts, len(states), lambda part: part.forces / self.time_step, ()
         )
 
     def contact_impulses(self, states: Array) -> Array:

@@ -24,6 +24,7 @@ from kido.optimization.problem import Evaluator, Problem
 from kido.reprs import brief
 
 Flags = NDArray[np.bool_]
+ROUNDS = 30  # of the search for what is active among inequalities and bounds
 
 
 @dataclass(frozen=True)
@@ -158,25 +159,42 @@ def multipliers(gradient: Array, free: Array, signed: Array) -> tuple[Array, Arr
 def _balance(
     df: Array, A: Any, B: Any, active: Flags, at_lower: Flags, at_upper: Flags, known: tuple[Array, Array] | None
 ) -> tuple[Array, Array, Array, Array, Array]:
-    """Multipliers of a large problem: those that are known, or by least squares; then those of bounds.
+    """Multipliers of a large problem: those that are known, or estimated; then those of bounds.
 
     Returns:
         a, b, c, d, and the remainder.
     """
-    k = A.shape[0]
-    if known is None:
-        matrix: Any = scipy.sparse.hstack(
-            [scipy.sparse.csc_array(A).T, scipy.sparse.csc_array(B).T[:, np.flatnonzero(active)]]
-        )
-        both = scipy.sparse.linalg.lsmr(matrix, -df, atol=1e-12, btol=1e-12)[0] if matrix.shape[1] else np.zeros(0)
-        a, b = both[:k], np.zeros(B.shape[0])
-        b[active] = both[k:]
-    else:
-        a, b = known
+    a, b = _estimated(df, A, B, active, at_lower, at_upper) if known is None else known
     b = np.where(active, np.maximum(b, 0.0), 0.0)
     slope = df + A.T @ a + B.T @ b
     c, d = np.where(at_lower, np.maximum(slope, 0.0), 0.0), np.where(at_upper, np.maximum(-slope, 0.0), 0.0)
     return a, b, c, d, slope - c + d
+
+
+def _estimated(df: Array, A: Any, B: Any, active: Flags, at_lower: Flags, at_upper: Flags) -> tuple[Array, Array]:
+    """Multipliers of equalities and active inequalities by least squares, over the variables that no bound holds.
+
+    A bound's multiplier balances its variable, unless it would have the wrong sign; then the variable counts from then
+    on. Inequalities whose multiplier would have the wrong sign are left out from then on.
+    """
+    k, used, counts = A.shape[0], active.copy(), ~(at_lower | at_upper)
+    both = scipy.sparse.hstack([scipy.sparse.csr_array(A).T, scipy.sparse.csr_array(B).T]).tocsr()
+    slack = 1e-9 * max(1.0, largest(df))
+    for _ in range(ROUNDS):
+        columns = np.flatnonzero(np.concatenate([np.ones(k, bool), used]))
+        found, rows = np.zeros(k + len(used)), np.flatnonzero(counts)
+        if len(columns) and len(rows):
+            found[columns] = scipy.sparse.linalg.lsmr(
+                both[rows][:, columns], -df[rows], atol=1e-13, btol=1e-13, conlim=0.0, maxiter=20 * len(columns) + 100
+            )[0]
+        slope = df + both @ found
+        wrong = ~counts & ~(at_lower & at_upper) & np.where(at_lower, slope < -slack, slope > slack)
+        negative = used & (found[k:] < -slack)
+        if not wrong.any() and not negative.any():
+            break
+        counts |= wrong
+        used &= ~negative
+    return found[:k], found[k:]
 
 
 def _stuck(h: Array, g: Array, A: Any, B: Any, at_lower: Flags, at_upper: Flags) -> bool:

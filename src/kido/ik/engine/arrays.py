@@ -15,6 +15,7 @@ from kido.ik.coupling import KEY, coupling_of
 from kido.ik.engine import search
 from kido.ik.engine.build import compile_tasks, place_of_target
 from kido.ik.engine.levenberg import lanes_round
+from kido.ik.engine.nearest import nearest_poses
 from kido.ik.engine.search import EARLY, SEARCH, link_clock
 from kido.ik.engine.solve import place_seeds, search_callback
 from kido.ik.engine.tasks import IK_LANES, LANE_NUMBERS
@@ -243,15 +244,13 @@ class SearchArrays:
         table, number = w.seed[w.given_seeds :], min(number, len(w.seed) - w.given_seeds)
         if X is None or not s.seeded.any():
             return np.tile(table[:number], (1 if X is None else len(X), 1, 1))
-        distance = np.zeros((len(X), len(table)))
-        for k in np.flatnonzero(s.seeded):
-            place, aim = w.place[w.given_seeds :, 12 * k : 12 * k + 12], X[:, k, :3].reshape(-1, 12)
-            for i in range(12):  # |R - R'|^2 / 2 is about angle^2; sums in this order, whatever other targets there are
-                difference = aim[:, i, None] - place[:, i]
-                distance += (1.0 if i % 4 == 3 else 0.5) * difference * difference
-        near = np.argpartition(distance, number - 1, axis=1)[:, :number] if number else np.zeros((len(X), 0), int)
-        order = np.argsort(np.take_along_axis(distance, near, axis=1), axis=1, kind="stable")
-        return table[np.take_along_axis(near, order, axis=1)]
+        near = np.zeros((len(X), number), np.int64)
+        if number:
+            place = np.ascontiguousarray(w.place[w.given_seeds :])
+            aims = np.ascontiguousarray(X[:, :, :3].reshape(len(X), -1, 12))
+            tasks = np.flatnonzero(s.seeded).astype(np.int64)
+            nearest_poses(place, aims, tasks, np.zeros(len(table)), np.zeros(number), near)
+        return table[near]
 
     def twin(self) -> SearchArrays:
         """Arrays for another thread, which share the table of seeds."""
