@@ -43,7 +43,7 @@ def make():
     world = declared.model()
     world.time_step = 1.0 / 240.0
     skeleton, rng = world.skeletons[0], np.random.default_rng(0)
-    policy, mean, iterations = np.zeros(4), 0.0, 0
+    policy, mean, iterations, since = np.zeros(4), 0.0, 0, 0.0
     demo = Demo(world, duration=4.0, camera=((0, -6, 1.2), (0, 0, 0.4)))
 
     def push(_):
@@ -53,10 +53,12 @@ def make():
     world.add_step_callback(push, before=True)
 
     @demo.every_frame
-    def set_up_again(_):
+    def set_up_again(now):
+        nonlocal since
         x, angle = skeleton.positions
         if abs(x) > 2.4 or abs(angle) > 1.0:
             skeleton.positions, skeleton.velocities = rng.uniform(-0.05, 0.05, (2, 2))
+            since = now
 
     @demo.key("T", "Train: one iteration")
     def train():
@@ -76,6 +78,10 @@ def make():
     @demo.number("iterations")
     def count():
         return iterations
+
+    @demo.number("stands for [s]")
+    def standing():
+        return world.time - since
 
     @demo.number("mean return, of 200")
     def reached():

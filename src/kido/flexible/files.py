@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 
 from kido.errors import FileFormatError
@@ -21,6 +20,8 @@ def write_modes(path: str | os.PathLike[str], modes: Modes) -> None:
     Raises:
         FileFormatError: the file cannot be written.
     """
+    import h5py  # when it is asked for: worlds import this package
+
     data = modes.to_dict()
     try:
         file: Any
@@ -45,6 +46,8 @@ def read_modes(path: str | os.PathLike[str]) -> Modes:
         FileFormatError: there is no such file, or it is none of modes.
         ModelError: the modes in it are as the constructor of `Modes` refuses them.
     """
+    import h5py  # when it is asked for: worlds import this package
+
     name = os.fspath(path)
     if not Path(name).is_file():
         raise FileFormatError(name, None, "no such file")

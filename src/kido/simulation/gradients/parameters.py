@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -109,6 +109,13 @@ def directions(world: Any, wanted: Mapping[str, Any] | Sequence[str]) -> dict[st
     """
     if isinstance(wanted, str):
         wanted = (wanted,)
+    if not isinstance(wanted, Mapping) and not (
+        isinstance(wanted, Iterable) and all(isinstance(x, str) for x in wanted)
+    ):
+        raise ModelError(
+            f"world {world.name!r}: step_derivatives: parameters: expected names, or lists of bodies, shapes or "
+            f"coordinates by name, got {wanted!r:.100}"
+        )
     given = dict(wanted) if isinstance(wanted, Mapping) else dict.fromkeys(wanted)
     engine, found = world.engine, {}
     for name, chosen in given.items():
@@ -122,6 +129,10 @@ def directions(world: Any, wanted: Mapping[str, Any] | Sequence[str]) -> dict[st
             found[name] = [[Change("tree", "gravity", k, 1.0)] for k in range(3)]
             continue
         kind, possible = _things(world, name)
+        if chosen is not None and not isinstance(chosen, Iterable):
+            raise ModelError(
+                f"world {world.name!r}: step_derivatives: {name}: expected a list of {kind.__name__}, got {chosen!r:.100}"
+            )
         chosen = possible if chosen is None else list(chosen)
         for x in chosen:
             if not isinstance(x, kind) or not any(x is y for y in possible):
