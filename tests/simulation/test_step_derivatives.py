@@ -234,7 +234,7 @@ def test_refusals():
     with pytest.raises(kido.NameLookupError, match=r"parameter of a step.*'colour'"):
         made.step_derivatives(["colour"])
     with pytest.raises(kido.ModelError, match="mass: expected a list of BodyNode, got 3"):
-        world.step_derivatives({"mass": 3})
+        made.step_derivatives({"mass": 3})
     with pytest.raises(kido.ModelError, match="mass: expected a BodyNode"):
         made.step_derivatives({"mass": [3]})
     made.sleeping = True
