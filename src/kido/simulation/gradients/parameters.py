@@ -109,11 +109,10 @@ def directions(world: Any, wanted: Mapping[str, Any] | Sequence[str]) -> dict[st
     """
     if isinstance(wanted, str):
         wanted = (wanted,)
-    if not isinstance(wanted, Mapping) and not (
-        isinstance(wanted, Iterable) and all(isinstance(x, str) for x in wanted)
-    ):
+    what = f"world {world.name!r}: step_derivatives"
+    if not isinstance(wanted, Iterable) or not all(isinstance(name, str) for name in wanted):
         raise ModelError(
-            f"world {world.name!r}: step_derivatives: parameters: expected names, or lists of bodies, shapes or "
+            f"{what}: parameters: expected names, or lists of bodies, shapes or "
             f"coordinates by name, got {wanted!r:.100}"
         )
     given = dict(wanted) if isinstance(wanted, Mapping) else dict.fromkeys(wanted)
@@ -122,24 +121,17 @@ def directions(world: Any, wanted: Mapping[str, Any] | Sequence[str]) -> dict[st
         if name not in NAMES:
             raise NameLookupError("parameter of a step", name, NAMES)
         if name == "friction" and engine.surfaces.container.mode != NO_ROWS:
-            raise ModelError(
-                f"world {world.name!r}: step_derivatives: friction: not where surfaces have more than a coefficient"
-            )
+            raise ModelError(f"{what}: friction: not where surfaces have more than a coefficient")
         if name == "gravity":
             found[name] = [[Change("tree", "gravity", k, 1.0)] for k in range(3)]
             continue
         kind, possible = _things(world, name)
         if chosen is not None and not isinstance(chosen, Iterable):
-            raise ModelError(
-                f"world {world.name!r}: step_derivatives: {name}: expected a list of {kind.__name__}, got {chosen!r:.100}"
-            )
+            raise ModelError(f"{what}: {name}: expected a list of {kind.__name__}, got {chosen!r:.100}")
         chosen = possible if chosen is None else list(chosen)
         for x in chosen:
             if not isinstance(x, kind) or not any(x is y for y in possible):
-                raise ModelError(
-                    f"world {world.name!r}: step_derivatives: {name}: expected a {kind.__name__} of the world that it "
-                    f"can have, got {x!r}"
-                )
+                raise ModelError(f"{what}: {name}: expected a {kind.__name__} of the world that it can have, got {x!r}")
         if name == "mass":
             found[name] = [_of_mass(engine, x) for x in chosen]
         elif name in OF_DOFS:
