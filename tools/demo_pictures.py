@@ -24,7 +24,7 @@ WIDTH, HEIGHT, COLUMNS = 320, 210, 4  # of a tile [px]
 NAMES = [
     *("chain", "boxes", "hand", "hybrid", "ik", "motion_analysis", "multi_pendulum", "collisions", "dominoes"),
     *("biped_stand", "joint_constraints", "box_stacking", "human_puppet", "atlas_puppet", "balance", "rover"),
-    *("rover_on_soil", "lander", "spacecraft", "tire", "door"),
+    *("rover_on_soil", "lander", "spacecraft", "tire", "door", "learn"),
 ]
 VIEWS = {  # time [s], camera and what it looks at [m], from the origin of a body if one is named
     "balance": (1.5, (2.2, -2.2, 1.5), (0.0, 0.0, 0.85), None),
@@ -34,6 +34,7 @@ VIEWS = {  # time [s], camera and what it looks at [m], from the origin of a bod
     "spacecraft": (45.0, (9.0, 11.0, 8.0), (-4.0, 0.0, -1.0), "hub"),
     "tire": (24.6, (-0.1, -2.2, 1.7), (1.1, 0.1, 0.7), None),
     "door": (5.0, (-1.5, -2.0, 2.2), (0.7, 0.0, 0.8), None),
+    "learn": (0.55, (0.6, -3.2, 0.9), (0.0, 0.0, 0.35), None),
 }
 # Times, and where from and at what one looks.
 MOMENTS = {
