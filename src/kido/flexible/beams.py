@@ -45,6 +45,7 @@ class Material:
         young: Young's modulus [Pa].
         density: [kg/m^3].
         poisson: Poisson's ratio, between -1 and 0.5.
+        expansion: coefficient of linear thermal expansion [1/K].
 
     Raises:
         ModelError: numbers out of range.
@@ -53,12 +54,15 @@ class Material:
     young: float
     density: float
     poisson: float = 0.3
+    expansion: float = 0.0
 
     def __post_init__(self) -> None:
         _check("Young's modulus", self.young)
         _check("density", self.density)
         if not -1.0 < number_or_nan(self.poisson) < 0.5:
             raise ModelError(f"Poisson's ratio: expected a number between -1 and 0.5, got {self.poisson!r}")
+        if not math.isfinite(number_or_nan(self.expansion)):
+            raise ModelError(f"expansion: expected a finite number, got {self.expansion!r}")
 
     @property
     def shear(self) -> float:
