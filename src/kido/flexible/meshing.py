@@ -11,7 +11,9 @@ import scipy
 from numpy.typing import NDArray
 
 from kido.errors import ModelError
+from kido.flexible.beams import Material
 from kido.libraries import library
+from kido.math.transform import number_or_nan
 from kido.shapes import Box, Cylinder, Mesh, Shape
 from kido.shapes.hull import Solid, convex_hull
 from kido.shapes.primitives import Primitive
@@ -53,6 +55,19 @@ def mesh_of(shapes: Sequence[tuple[Shape, Array]], size: float | None, what: str
     return skfem.MeshTet2.from_mesh(_tetrahedra(skfem, shapes, size, what))
 
 
+def density_of(material: Material, mass: float | None, volume: float, name: str) -> float:
+    """That of a material, or that which gives a mass.
+
+    Raises:
+        ModelError: a mass that is not positive.
+    """
+    if mass is None:
+        return material.density
+    if not 0.0 < number_or_nan(mass) < math.inf:
+        raise ModelError(f"structure {name!r}: mass: expected a positive number [kg], got {mass!r}")
+    return mass / volume
+
+
 def intervals(length: float, size: float, what: str) -> int:
     """How many elements of a size go along a length.
 
@@ -61,7 +76,7 @@ def intervals(length: float, size: float, what: str) -> int:
     """
     count = max(math.ceil(length / size * (1.0 - 1e-9)), 1)
     if count > MOST:
-        raise _too_small(size, what)
+        raise too_small(size, what)
     return count
 
 
@@ -87,7 +102,7 @@ def disc(radius: float, size: float, what: str) -> tuple[Array, NDArray[np.int64
 def _bricks(skfem: Any, box: Box, size: float, what: str) -> Any:
     counts = [intervals(length, size, what) for length in box.size]
     if math.prod(counts) > MOST:
-        raise _too_small(size, what)
+        raise too_small(size, what)
     return skfem.MeshHex.init_tensor(
         *(np.linspace(-0.5 * s, 0.5 * s, n + 1) for s, n in zip(box.size, counts, strict=True))
     )
@@ -98,7 +113,7 @@ def _round_bar(skfem: Any, cylinder: Cylinder, size: float, what: str) -> Any:
     points, triangles = disc(cylinder.radius, size, what)
     layers = intervals(cylinder.height, size, what)
     if 3 * layers * len(triangles) > MOST:
-        raise _too_small(size, what)
+        raise too_small(size, what)
     z = np.linspace(-0.5 * cylinder.height, 0.5 * cylinder.height, layers + 1)
     n = len(points)
     p = np.concatenate([np.column_stack([points, np.full(n, height)]) for height in z])
@@ -125,7 +140,7 @@ def _tetrahedra(skfem: Any, shapes: Sequence[tuple[Shape, Array]], size: float, 
     v, f = np.concatenate(vertices), np.concatenate(faces)
     extent = float(np.linalg.norm(np.ptp(v, axis=0)))
     if (extent / size) ** 3 > 100.0 * MOST:
-        raise _too_small(size, what)
+        raise too_small(size, what)
     p, tets = mesher.tetrahedralize(
         v, f.astype(np.int32), edge_length_fac=min(size / extent, 1.0), epsilon=TOLERANCE, num_threads=1, quiet=True
     )
@@ -208,5 +223,5 @@ def _placed(mesh: Any, X: Array) -> Any:
     return _with_places(mesh, X[:3, :3] @ mesh.doflocs + X[:3, 3:])
 
 
-def _too_small(size: float, what: str) -> ModelError:
+def too_small(size: float, what: str) -> ModelError:
     return ModelError(f"{what}: elements of {size:g} m would be more than {MOST}; expected larger ones")

@@ -15,13 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 from kido.attributes import named_arguments
 from kido.errors import ModelError
 from kido.flexible.beams import Material
-from kido.flexible.meshing import fem, mesh_of
-from kido.flexible.structure import Structure
+from kido.flexible.meshing import density_of, fem, mesh_of
+from kido.flexible.structure import VOIGT, Structure
 from kido.math.transform import as_transform, number_or_nan
 from kido.shapes import Shape
 
 Array = NDArray[np.float64]
-VOIGT = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))  # components of a symmetric tensor, as surfaces have them
 
 
 @named_arguments
@@ -30,6 +29,7 @@ def solid(
     material: Material,
     size: float | None = None,
     transform: Any = None,
+    mass: float | None = None,
     name: str = "solid",
 ) -> Structure:
     """A structure of solid elements that fill a shape: what modes of a machine part are made of.
@@ -43,6 +43,7 @@ def solid(
         material: of all.
         size: length of elements [m]; by default a twelfth of the longest side.
         transform: pose of the shape in the structure's axes.
+        mass: of all [kg]; by default by the material's density.
         name: for messages.
 
     Raises:
@@ -62,7 +63,7 @@ def solid(
         raise ModelError(f"{what}: shape: expected at least one")
     if size is not None and not 0.0 < number_or_nan(size) < np.inf:
         raise ModelError(f"{what}: size: expected a positive length of elements [m], got {size!r}")
-    return _SolidElements(mesh_of(placed, size, what), material).structure(name)
+    return _SolidElements(mesh_of(placed, size, what), material).structure(name, mass)
 
 
 class _SolidElements:
@@ -78,12 +79,12 @@ class _SolidElements:
         E, nu = material.young, material.poisson
         self.lame = E * nu / ((1.0 + nu) * (1.0 - 2.0 * nu)), material.shear
 
-    def structure(self, name: str) -> Structure:
+    def structure(self, name: str, mass: float | None) -> Structure:
         skfem = fem()
         p = self.basis.N
         volume = skfem.Basis(self.mesh, self.element, intorder=6 if self.brick else 4) if self.brick else self.basis
-        density = self.material.density
-        mass = skfem.BilinearForm(lambda u, v, w: density * u * v).assemble(volume)
+        density = density_of(self.material, mass, float(self.weights.sum()), name)
+        inertia = skfem.BilinearForm(lambda u, v, w: density * u * v).assemble(volume)
         vector = skfem.Basis(self.mesh, skfem.ElementVector(self.element), intorder=4)
         from skfem.models.elasticity import linear_elasticity
 
@@ -95,7 +96,7 @@ class _SolidElements:
             [skfem.LinearForm(lambda v, w, T=T: warm * T(w.x) * div(v)).assemble(vector) for T in fields], axis=1
         )
         return Structure(
-            self.mesh.doflocs[:, :p].T, scipy.sparse.kron(mass, np.eye(3)), stiffness, name=name,
+            self.mesh.doflocs[:, :p].T, scipy.sparse.kron(inertia, np.eye(3)), stiffness, name=name,
             faces=self._faces(), thermal=thermal, elements=self,
         )  # fmt: skip
 

@@ -15,6 +15,7 @@ from kido.errors import ModelError, NameLookupError
 from kido.flexible.modes import numbers
 
 Array = NDArray[np.float64]
+VOIGT = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))  # components of a symmetric tensor, as surfaces have them
 SYMMETRY = 1e-6  # share of a matrix's largest entry by which it may be unsymmetric: rounding of printed digits
 GROUNDED = 1e-5  # share of the stiffness of its rows that a rigid motion may meet: the same
 
