@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 FEATURE, EXTRA = "modes of solids and plates", "fem"
 SECTORS = 24  # of round shapes, for the mesher
 DIVISIONS = 12  # elements along the longest side, by default
-TOLERANCE = 2e-3  # share of its size by which a mesh of tetrahedra may leave a surface
+TOLERANCE = 0.06  # share of an element's length by which tetrahedra may leave the surface
 MOST = 100_000  # elements
 
 
@@ -142,7 +142,7 @@ def _tetrahedra(skfem: Any, shapes: Sequence[tuple[Shape, Array]], size: float, 
     if (extent / size) ** 3 > 100.0 * MOST:
         raise too_small(size, what)
     p, tets = mesher.tetrahedralize(
-        v, f.astype(np.int32), edge_length_fac=min(size / extent, 1.0), epsilon=TOLERANCE, num_threads=1, quiet=True
+        v, f.astype(np.int32), edge_length_fac=min(size / extent, 1.0), epsilon=TOLERANCE * size / extent, num_threads=1, quiet=True
     )
     if not len(tets):
         raise ModelError(f"{what}: its surface encloses nothing; expected a closed one, or solid shapes")

@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.attributes import named_arguments
 from kido.errors import ModelError
-from kido.flexible.modes import ModeNode, Modes, modal_damping
-from kido.flexible.structure import Structure
+from kido.flexible.modes import ModeNode, Modes, modal_damping, numbers
+from kido.flexible.structure import GROUNDED, Structure
 
 Array = NDArray[np.float64]
 PRODUCTS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
@@ -96,7 +96,62 @@ def reduced_modes(
         basis = np.hstack([basis, work.solved(loads[:, np.abs(loads).max(axis=0) > 0.0])])
     if not basis.shape[1]:
         raise ModelError(f"{what}: expected at least one mode: number is {number}, and there are no outboard nodes")
-    vectors, values = _orthogonal(M, K, basis, what)
+    return _made(structure, basis, work, inboard, outboard, stiffening, damping_ratio, rayleigh)
+
+
+@named_arguments
+def modes_of_vectors(
+    structure: Structure,
+    vectors: ArrayLike,
+    inboard: str,
+    outboard: Sequence[str] = (),
+    stiffening: bool = True,
+    damping_ratio: ArrayLike = 0.0,
+    rayleigh: ArrayLike = (0.0, 0.0),
+) -> Modes:
+    """The modes of a structure by vectors of any kind, such as eigenvectors of another program.
+
+    The rigid motion of the inboard node is taken out of them, what then deforms nothing is left out, and what is left
+    is made orthogonal.
+
+    Args:
+        structure: their nodes, masses and stiffnesses, with no tied nodes.
+        vectors: (N, k) over its rows, with any boundary conditions.
+        inboard, outboard, stiffening, damping_ratio, rayleigh: as of `reduced_modes`.
+
+    Raises:
+        ModelError: vectors of another size, or that deform nothing; and as `reduced_modes`.
+    """
+    what = f"structure {structure.name!r}"
+    N = len(structure.rows)
+    if structure.num_coordinates != N:
+        raise ModelError(f"{what}: vectors are those of a structure without tied nodes")
+    given = numbers(vectors, f"{what}: vectors", (N, None))
+    held = structure.coordinates(inboard)
+    basis = given - structure.rigid_about(structure.place(inboard))[:, [3, 4, 5, 0, 1, 2]] @ given[held]
+    M, K = structure.matrices()
+    size = np.sqrt(np.einsum("ik,ik->k", basis, K @ basis) / np.einsum("ik,i,ik->k", given, K.diagonal(), given))
+    basis = basis[:, size > np.sqrt(GROUNDED)]
+    if not basis.shape[1]:
+        raise ModelError(f"{what}: its {given.shape[1]} vectors are rigid motions; expected some that deform it")
+    work = _Held(structure, M, K, held)
+    return _made(structure, basis, work, inboard, outboard, stiffening, damping_ratio, rayleigh)
+
+
+def _made(
+    structure: Structure,
+    basis: Array,
+    work: _Held,
+    inboard: str,
+    outboard: Sequence[str],
+    stiffening: bool,
+    damping_ratio: ArrayLike,
+    rayleigh: ArrayLike,
+) -> Modes:
+    """Modes that span what a basis spans, at rest at the inboard node."""
+    M, K = work.M, work.K
+    bounds = [structure.coordinates(name) for name in outboard]
+    vectors, values = _orthogonal(M, K, basis, f"structure {structure.name!r}")
     vectors, values = _scaled(structure, vectors, values)
     phi, origin = structure.ties @ vectors, structure.place(inboard)
     bent = np.zeros((6 + 6 + 3 * len(bounds), len(values), len(values)))

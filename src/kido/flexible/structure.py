@@ -48,6 +48,7 @@ class Structure(FixedAttributes):
         faces: (f, 3) nodes of triangles of its surface, counter-clockwise from outside.
         thermal: (N, 4) forces by which it would deform: per kelvin of warming, and per K/m of a gradient of
             temperature along x, y and z, which is zero at the origin.
+        labels: (p,) numbers of the nodes in the file that they are from; by default 0, 1, ...
         elements: what knows its stresses and geometric stiffness; see `Elements`.
         name: for messages.
 
@@ -65,6 +66,7 @@ class Structure(FixedAttributes):
         nodes: Mapping[str, int] | None = None,
         faces: ArrayLike | None = None,
         thermal: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
         elements: Elements | None = None,
         name: str = "structure",
     ):
@@ -72,6 +74,7 @@ class Structure(FixedAttributes):
         what = f"structure {self.name!r}"
         self.positions = fixed(numbers(positions, f"{what}: positions", (None, 3)))
         p = len(self.positions)
+        self.labels = fixed(np.arange(p) if labels is None else numbers(labels, f"{what}: labels", (p,)).astype(np.int64))
         self.mass_matrix, self.stiffness_matrix = (
             _sparse(M, f"{what}: {kind}") for M, kind in ((mass, "mass"), (stiffness, "stiffness"))
         )
@@ -136,6 +139,20 @@ class Structure(FixedAttributes):
     def matrices(self) -> tuple[Any, Any]:
         """Mass and stiffness (sparse) over the coordinates of the tied structure."""
         return tuple((self.ties.T @ A @ self.ties).tocsc() for A in (self.mass_matrix, self.stiffness_matrix))  # type: ignore[return-value]
+
+    def labelled(self, labels: ArrayLike) -> NDArray[np.int64]:
+        """Numbers of the nodes with some labels.
+
+        Raises:
+            ModelError: there is no such label.
+        """
+        wanted = np.atleast_1d(np.asarray(labels))
+        order = np.argsort(self.labels)
+        at = np.searchsorted(self.labels, wanted, sorter=order).clip(max=len(order) - 1)
+        wrong = self.labels[order[at]] != wanted
+        if wrong.any():
+            raise ModelError(f"structure {self.name!r} has no node {wanted[wrong][0]}")
+        return order[at]
 
     def near(self, position: ArrayLike, radius: float) -> NDArray[np.int64]:
         """Numbers of the nodes within a distance of a place [m]."""
