@@ -316,7 +316,27 @@ class _Beam:
         ]
         names = [f"{kind}{k + 1}" for kind, _, vectors, _ in self.fields for k in range(vectors.shape[1])]
         stiffness = np.concatenate([k for *_, k in self.fields])
-        return Modes(masses, np.column_stack([x, offset]), shapes, stiffness, nodes, bent, names=names, **damping)
+        return Modes(
+            masses, np.column_stack([x, offset]), shapes, stiffness, nodes, bent, names=names, thermal=self.thermal(),
+            **damping,
+        )  # fmt: skip
+
+    def thermal(self) -> Array:
+        """Modal forces (modes, 4) by warming and by gradients along x, y and z: E alpha times integrals of strain."""
+        line, a, m = self.line, self.section, self.material
+        ends, out = np.array([0.0, line.length]), []
+        for kind, shear, vectors, _ in self.fields:
+            value, _, angle = (N @ vectors for N in line.shapes(ends, shear))
+            own = np.zeros((vectors.shape[1], 4))
+            if kind == "axial":
+                inner = line.weight @ (line.shapes(line.x, shear)[0] @ vectors)
+                own[:, 0], own[:, 1] = a.area * value[1], a.area * (line.length * value[1] - inner)
+            elif kind == "bending_y":
+                own[:, 2] = -a.about_z * (angle[1] - angle[0])
+            elif kind == "bending_z":
+                own[:, 3] = -a.about_y * (angle[1] - angle[0])
+            out.append(m.young * m.expansion * own)
+        return np.concatenate(out)
 
 
 def _lowest(K: Array, M: Array, number: int, held: int, boundary: str, line: _Line, kind: str) -> tuple[Array, Array]:

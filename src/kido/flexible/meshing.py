@@ -35,6 +35,52 @@ def fem() -> Any:
     return library("skfem", FEATURE, EXTRA)
 
 
+class Shapes:
+    """Shape functions of a basis of scikit-fem at its points of integration.
+
+    Attributes:
+        value, gradient: (functions, elements, points), (functions, axes, elements, points).
+        weight: (elements, points).
+        number: (functions, elements) of a function's coordinate.
+        size: how many coordinates there are.
+    """
+
+    def __init__(self, basis: Any):
+        of_element = [function[0] for function in basis.basis]
+        shape = (basis.nelems, basis.dx.shape[1])
+        self.value = np.stack([np.broadcast_to(np.asarray(f), shape) for f in of_element])
+        self.gradient = np.stack([np.broadcast_to(f.grad, (len(f.grad), *shape)) for f in of_element])
+        self.weight, self.number, self.size = basis.dx, basis.element_dofs, basis.N
+
+    def _summed(self, blocks: Array) -> Any:
+        """A matrix (size, size) of those of elements (elements, functions, functions)."""
+        n = len(self.number)
+        row, column = np.repeat(self.number.T, n, axis=1).ravel(), np.tile(self.number.T, (1, n)).ravel()
+        return scipy.sparse.coo_matrix((blocks.ravel(), (row, column)), (self.size, self.size)).tocsr()
+
+    def products(self, axis: int | None = None, other: int | None = None) -> Any:
+        """Integrals of N_i N_j, or of their derivatives along an axis and another, (size, size)."""
+        a, b = (self.value if k is None else self.gradient[:, k] for k in (axis, other))
+        return self._summed(np.matmul((a * self.weight).transpose(1, 0, 2), b.transpose(1, 2, 0)))
+
+    def loads(self, factor: Any, axis: int) -> Array:
+        """Integrals of a factor (elements, points) and the derivatives along an axis (size,)."""
+        own = np.einsum("neq,eq->ne", self.gradient[:, axis], factor * self.weight)
+        return np.bincount(self.number.ravel(), own.ravel(), self.size)
+
+    def derivatives(self, field: Array) -> Array:
+        """(k, c, axes, elements, points) of a field (size, c, k) by its coordinates."""
+        own = field[self.number]  # (functions, elements, c, k)
+        elements = np.matmul(own.transpose(1, 2, 3, 0).reshape(own.shape[1], -1, len(own)), self._flat())
+        k, c = field.shape[2], field.shape[1]
+        out = elements.reshape(own.shape[1], c, k, self.gradient.shape[1], -1)
+        return out.transpose(2, 1, 3, 0, 4)
+
+    def _flat(self) -> Array:
+        n, axes, e, q = self.gradient.shape
+        return self.gradient.transpose(2, 0, 1, 3).reshape(e, n, axes * q)
+
+
 def mesh_of(shapes: Sequence[tuple[Shape, Array]], size: float | None, what: str) -> Any:
     """A mesh of scikit-fem, of quadratic geometry, that fills shapes by their poses (4, 4).
 

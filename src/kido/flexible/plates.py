@@ -17,14 +17,15 @@ from numpy.typing import NDArray
 from kido.attributes import named_arguments
 from kido.errors import ModelError
 from kido.flexible.beams import Material
-from kido.flexible.meshing import MOST, density_of, disc, fem, intervals, too_small
-from kido.flexible.structure import VOIGT, Structure
+from kido.flexible.meshing import MOST, Shapes, density_of, disc, fem, intervals, too_small
+from kido.flexible.solids import at_nodes, stiffness_by_stress
+from kido.flexible.structure import Structure
 from kido.math.transform import as_transform, number_or_nan
 from kido.shapes import Box, Cylinder, Shape
 
 Array = NDArray[np.float64]
 SHEAR_FACTOR = 5.0 / 6.0
-DIVISIONS = 6  # elements along the longest side, by default
+DIVISIONS = 5  # elements along the longest side, by default
 ORDER = 8  # of integration: masses of degree 4 are exact
 
 
@@ -45,7 +46,7 @@ def plate(
     Args:
         shape: a box, whose shortest side is the thickness, or a cylinder, whose height is.
         material: of the plate.
-        size: length of elements [m]; by default a sixth of the longest side.
+        size: length of elements [m]; by default a fifth of the longest side.
         transform: pose of the shape in the structure's axes, which may turn it by right angles only: its body can be
             turned as one likes.
         mass: of all [kg]; by default by the material's density.
@@ -78,10 +79,9 @@ def plate(
     skfem = fem()
     if isinstance(shape, Box):
         counts = [intervals(length, size, what) for length in plane]
-        if 2 * counts[0] * counts[1] > MOST:
+        if 4 * counts[0] * counts[1] > MOST:
             raise too_small(size, what)
-        edges = [np.linspace(-0.5 * a, 0.5 * a, n + 1) for a, n in zip(plane, counts, strict=True)]
-        mesh = skfem.MeshTri2.from_mesh(skfem.MeshTri.init_tensor(*edges))
+        mesh = skfem.MeshTri2.from_mesh(_rectangle(skfem, plane, counts))
     else:
         points, triangles = disc(shape.radius, size, what)
         mesh = skfem.MeshTri2.from_mesh(skfem.MeshTri(points.T, triangles.T))
@@ -93,6 +93,20 @@ def plate(
     return _PlateElements(mesh, material, float(sides[across]), np.round(R)).structure(name, X[:3, 3], mass)
 
 
+def _rectangle(skfem: Any, sides: Array, counts: list[int]) -> Any:
+    """Squares of four triangles each, so that the mesh has the rectangle's symmetries."""
+    edges = [np.linspace(-0.5 * a, 0.5 * a, n + 1) for a, n in zip(sides, counts, strict=True)]
+    corners, middles = (
+        np.stack(np.meshgrid(*axes, indexing="ij")).reshape(2, -1)
+        for axes in (edges, [0.5 * (x[1:] + x[:-1]) for x in edges])
+    )
+    number = np.arange(corners.shape[1]).reshape(counts[0] + 1, counts[1] + 1)
+    around = [number[:-1, :-1], number[1:, :-1], number[1:, 1:], number[:-1, 1:]]
+    middle = corners.shape[1] + np.arange(middles.shape[1])
+    triangles = [np.stack([around[k].ravel(), around[(k + 1) % 4].ravel(), middle]) for k in range(4)]
+    return skfem.MeshTri(np.hstack([corners, middles]), np.hstack(triangles))
+
+
 class _PlateElements:
     """Elements of a middle surface in the plate's axes, x and y in it; R turns to the structure's."""
 
@@ -101,20 +115,17 @@ class _PlateElements:
         self.material, self.h, self.R = material, thickness, R
         self.mesh, self.element = mesh, skfem.ElementTriP4()
         self.basis = skfem.Basis(mesh, self.element, intorder=ORDER)
+        self.shapes = Shapes(self.basis)
         E, nu = material.young, material.poisson
         self.plane = E / (1.0 - nu * nu), E * nu / (1.0 - nu * nu)  # stress of its own strain, and of that across
 
     def structure(self, name: str, origin: Array, mass: float | None) -> Structure:
-        skfem, h, m = fem(), self.h, self.material
-        density = density_of(m, mass, h * float(self.basis.dx.sum()), name)
-        p, basis = self.basis.N, self.basis
-        form, load = skfem.BilinearForm, skfem.LinearForm
-        one = form(lambda u, v, w: u * v).assemble(basis)
+        shapes, basis, h, m = self.shapes, self.basis, self.h, self.material
+        p, density = shapes.size, density_of(m, mass, h * float(shapes.weight.sum()), name)
+        one = shapes.products()
         # d_a u d_b v of all pairs of directions, of which all stiffnesses are sums
-        D = [
-            [form(lambda u, v, w, a=a, b=b: v.grad[a] * u.grad[b]).assemble(basis) for b in range(2)] for a in range(2)
-        ]
-        C = [form(lambda u, v, w, a=a: v.grad[a] * u).assemble(basis) for a in range(2)]
+        D = [[shapes.products(a, b) for b in range(2)] for a in range(2)]
+        C = [shapes.products(a, None) for a in range(2)]
         own, across = self.plane
         G = m.shear
         in_plane = [
@@ -142,13 +153,13 @@ class _PlateElements:
         T = np.zeros((5 * p, 4))
         warm = m.young * m.expansion / (1.0 - m.poisson)
         x0 = self.R.T @ origin
+        x = np.einsum("cne,neq->ceq", basis.doflocs[:, shapes.number], shapes.value)
         for a in range(2):
-            slope = load(lambda v, w, a=a: v.grad[a]).assemble(basis)
+            slope = shapes.loads(np.ones(x.shape[1:]), a)
             T[a * p : (a + 1) * p, 0] = warm * h * slope
             T[(3 + a) * p : (4 + a) * p, 3] = warm * h**3 / 12.0 * slope
             for b in range(2):
-                along = load(lambda v, w, a=a, b=b: w.x[b] * v.grad[a]).assemble(basis)
-                T[a * p : (a + 1) * p, 1 + b] = warm * h * (along + x0[b] * slope)
+                T[a * p : (a + 1) * p, 1 + b] = warm * h * (shapes.loads(x[b], a) + x0[b] * slope)
             T[a * p : (a + 1) * p, 3] += warm * h * x0[2] * slope
         T[:, 1:] = T[:, 1:] @ self.R.T
         # Components of the plate's axes are those of the structure's up to their order and signs.
@@ -174,15 +185,10 @@ class _PlateElements:
         faces[flipped] = faces[flipped][:, [0, 2, 1]]
         return faces
 
-    def _gradients(self, basis: Any, moved: Array) -> tuple[Array, Array]:
+    def _gradients(self, shapes: Shapes, moved: Array) -> tuple[Array, Array]:
         """(k, 3, 2, elements, points) of displacements, (k, 2, 2, ...) of leanings, in the plate's axes."""
-        u = np.einsum("ab,pak->pbk", self.R, moved[:, :3])
-        turn = np.einsum("ab,pak->pbk", self.R, moved[:, 3:])
-        lean = np.stack([turn[:, 1], -turn[:, 0]], axis=1)
-        return tuple(  # type: ignore[return-value]
-            np.array([[basis.interpolate(np.ascontiguousarray(f[:, i, k])).grad for i in range(f.shape[1])] for k in range(f.shape[2])])
-            for f in (u, lean)
-        )
+        u, turn = (np.einsum("ab,pak->pbk", self.R, part) for part in (moved[:, :3], moved[:, 3:]))
+        return shapes.derivatives(u), shapes.derivatives(np.stack([turn[:, 1], -turn[:, 0]], axis=1))
 
     def _stress(self, grad: Array) -> Array:
         """(k, 2, 2, ...) of gradients in the plane."""
@@ -197,24 +203,14 @@ class _PlateElements:
         """(nodes, 6, k) at the face, the mean of the elements around."""
         skfem = fem()
         at = self.element.doflocs.T
-        basis = skfem.Basis(self.mesh, self.element, quadrature=(at, np.ones(at.shape[1])))
-        u, lean = self._gradients(basis, moved)
+        shapes = Shapes(skfem.Basis(self.mesh, self.element, quadrature=(at, np.ones(at.shape[1]))))
+        u, lean = self._gradients(shapes, moved)
         plane = self._stress(u[:, :2] + 0.5 * self.h * lean)
         full = np.zeros((len(plane), 3, 3, *plane.shape[3:]))
         full[:, :2, :2] = plane
-        full = np.einsum("ab,kbcep,dc->kadep", self.R, full, self.R)
-        number = basis.element_dofs.T.ravel()
-        count = np.bincount(number, minlength=basis.N)
-        return np.array(
-            [[np.bincount(number, part[i, j].ravel(), basis.N) / count for i, j in VOIGT] for part in full]
-        ).transpose(2, 1, 0)
+        return at_nodes(np.einsum("ab,kbceq,dc->kadeq", self.R, full, self.R), shapes)
 
     def geometric(self, loaded: Array, moved: Array) -> Array:
         """(l, n, n) by the stress of the middle surface."""
-        stress = self._stress(self._gradients(self.basis, loaded)[0][:, :2])
-        grad = self._gradients(self.basis, moved)[0]
-        out = np.empty((len(stress), len(grad), len(grad)))
-        for s, K in zip(stress, out, strict=True):
-            pulled = np.einsum("jlep,ep,nilep->nijep", s, self.h * self.basis.dx, grad)
-            K[:] = np.einsum("nijep,mijep->nm", pulled, grad)
-        return 0.5 * (out + out.swapaxes(1, 2))
+        stress = self._stress(self._gradients(self.shapes, loaded)[0][:, :2])
+        return stiffness_by_stress(stress, self._gradients(self.shapes, moved)[0], self.h * self.shapes.weight)

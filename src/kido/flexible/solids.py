@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from kido.attributes import named_arguments
 from kido.errors import ModelError
 from kido.flexible.beams import Material
-from kido.flexible.meshing import density_of, fem, mesh_of
+from kido.flexible.meshing import Shapes, density_of, fem, mesh_of
 from kido.flexible.structure import VOIGT, Structure
 from kido.math.transform import as_transform, number_or_nan
 from kido.shapes import Shape
@@ -74,30 +74,34 @@ class _SolidElements:
         self.mesh, self.material = mesh, material
         self.element = mesh.elem()
         self.brick = mesh.t.shape[0] == 8
-        self.basis = skfem.Basis(mesh, self.element, intorder=4)
-        self.weights = self.basis.dx  # (elements, points)
+        self.shapes = Shapes(skfem.Basis(mesh, self.element, intorder=4))
+        self.weights = self.shapes.weight
         E, nu = material.young, material.poisson
         self.lame = E * nu / ((1.0 + nu) * (1.0 - 2.0 * nu)), material.shear
 
     def structure(self, name: str, mass: float | None) -> Structure:
-        skfem = fem()
-        p = self.basis.N
-        volume = skfem.Basis(self.mesh, self.element, intorder=6 if self.brick else 4) if self.brick else self.basis
+        skfem, shapes = fem(), self.shapes
+        p, (bulk, shear) = shapes.size, self.lame
+        # Bricks of degree 2 in each direction need order 6 where tetrahedra need 4.
+        fine = Shapes(skfem.Basis(self.mesh, self.element, intorder=6)) if self.brick else shapes
         density = density_of(self.material, mass, float(self.weights.sum()), name)
-        inertia = skfem.BilinearForm(lambda u, v, w: density * u * v).assemble(volume)
-        vector = skfem.Basis(self.mesh, skfem.ElementVector(self.element), intorder=4)
-        from skfem.models.elasticity import linear_elasticity
-
-        stiffness = skfem.BilinearForm(linear_elasticity(*self.lame)).assemble(vector)
-        warm = (3.0 * self.lame[0] + 2.0 * self.lame[1]) * self.material.expansion
-        fields = (lambda x: 1.0, lambda x: x[0], lambda x: x[1], lambda x: x[2])
-        div = skfem.helpers.div
-        thermal = np.stack(
-            [skfem.LinearForm(lambda v, w, T=T: warm * T(w.x) * div(v)).assemble(vector) for T in fields], axis=1
+        D = [[shapes.products(a, b) for b in range(3)] for a in range(3)]
+        trace = D[0][0] + D[1][1] + D[2][2]
+        K = sum(
+            scipy.sparse.kron(bulk * D[a][b] + shear * D[b][a] + (shear * trace if a == b else 0.0), _unit(a, b))
+            for a in range(3)
+            for b in range(3)
+        )
+        warm = (3.0 * bulk + 2.0 * shear) * self.material.expansion
+        places = self.mesh.doflocs[:, :p].T
+        x = np.einsum("nec,neq->ceq", places[shapes.number], shapes.value)
+        fields = (np.ones(x.shape[1:]), *x)
+        thermal = warm * np.stack(
+            [np.stack([shapes.loads(T, a) for a in range(3)], axis=1).ravel() for T in fields], axis=1
         )
         return Structure(
-            self.mesh.doflocs[:, :p].T, scipy.sparse.kron(inertia, np.eye(3)), stiffness, name=name,
-            faces=self._faces(), thermal=thermal, elements=self,
+            places, scipy.sparse.kron(density * fine.products(), np.eye(3)), K, name=name, faces=self._faces(),
+            thermal=thermal, elements=self,
         )  # fmt: skip
 
     def _faces(self) -> NDArray[np.int64]:
@@ -113,12 +117,6 @@ class _SolidElements:
         triangles[inward] = triangles[inward][:, [0, 2, 1]]
         return triangles
 
-    def _gradients(self, basis: Any, moved: Array) -> Array:
-        """(k, 3, 3, elements, points) derivatives d_j u_i of motions (nodes, 6, k)."""
-        return np.array(
-            [[basis.interpolate(np.ascontiguousarray(moved[:, i, k])).grad for i in range(3)] for k in range(moved.shape[2])]
-        )
-
     def _stress(self, grad: Array) -> Array:
         strain = 0.5 * (grad + grad.swapaxes(1, 2))
         trace = np.einsum("kii...->k...", strain)
@@ -128,22 +126,35 @@ class _SolidElements:
         """(nodes, 6, k) stress at the nodes by their motions (nodes, 6, k), the mean of the elements around."""
         skfem, mesh = fem(), self.mesh
         at = self.element.doflocs.T  # of an element's nodes
-        basis = skfem.Basis(mesh, self.element, quadrature=(at, np.ones(at.shape[1])))
-        stress = self._stress(self._gradients(basis, moved))
-        number = basis.element_dofs.T.ravel()  # (elements, nodes of one)
-        count = np.bincount(number, minlength=basis.N)
-        out = np.zeros((basis.N, 6, moved.shape[2]))
-        for k in range(moved.shape[2]):
-            for c, (i, j) in enumerate(VOIGT):
-                out[:, c, k] = np.bincount(number, stress[k, i, j].ravel(), basis.N) / count
-        return out
+        shapes = Shapes(skfem.Basis(mesh, self.element, quadrature=(at, np.ones(at.shape[1]))))
+        return at_nodes(self._stress(shapes.derivatives(moved[:, :3])), shapes)
 
     def geometric(self, loaded: Array, moved: Array) -> Array:
         """(l, n, n) geometric stiffness of motions (nodes, 6, n) under loads that deform by (nodes, 6, l)."""
-        stress = self._stress(self._gradients(self.basis, loaded))
-        grad = self._gradients(self.basis, moved)
-        out = np.empty((len(stress), len(grad), len(grad)))
-        for s, K in zip(stress, out, strict=True):
-            pulled = np.einsum("jlep,ep,nilep->nijep", s, self.weights, grad)
-            K[:] = np.einsum("nijep,mijep->nm", pulled, grad)
-        return 0.5 * (out + out.swapaxes(1, 2))
+        stress = self._stress(self.shapes.derivatives(loaded[:, :3]))
+        return stiffness_by_stress(stress, self.shapes.derivatives(moved[:, :3]), self.weights)
+
+
+def at_nodes(stress: Array, shapes: Shapes) -> Array:
+    """(nodes, 6, k) means of stress (k, 3, 3, elements, nodes of one) of the elements around."""
+    number = shapes.number.T.ravel()
+    count = np.bincount(number, minlength=shapes.size)
+    return np.array(
+        [[np.bincount(number, one[i, j].ravel(), shapes.size) / count for i, j in VOIGT] for one in stress]
+    ).transpose(2, 1, 0)
+
+
+def stiffness_by_stress(stress: Array, grad: Array, weights: Array) -> Array:
+    """(l, n, n): integrals of s_jk d_j u_i d_k v_i, of stress (l, j, k, elements, points), derivatives (n, i, j, ...)."""
+    out = np.empty((len(stress), len(grad), len(grad)))
+    flat = grad.reshape(len(grad), -1)
+    for s, K in zip(stress, out, strict=True):
+        pulled = np.einsum("jkeq,nikeq->nijeq", s * weights, grad)
+        K[:] = pulled.reshape(len(grad), -1) @ flat.T
+    return 0.5 * (out + out.swapaxes(1, 2))
+
+
+def _unit(a: int, b: int) -> Array:
+    out = np.zeros((3, 3))
+    out[a, b] = 1.0
+    return out
