@@ -72,7 +72,9 @@ def structure_of(
             for first in (0, 3):
                 at = [row[label, c] for c in range(first, first + 3) if (label, c) in row]
                 if len(at) not in (0, 3):
-                    raise FileFormatError(path, None, f"node {label} has axes of its own and {len(at)} of three components")
+                    raise FileFormatError(
+                        path, None, f"node {label} has axes of its own and {len(at)} of three components"
+                    )
                 if at:
                     T[np.ix_(at, at)] = turned[label].T
         made = [T.T @ A @ T for A in made]
@@ -112,7 +114,9 @@ def number_in(text: str, path: str, line: int, what: str, kind: type = float) ->
     except ValueError:
         value = None
     if value is None or not np.isfinite(value):
-        raise FileFormatError(path, line, f"{what}: expected a {'whole ' if kind is int else ''}number, got {text.strip()!r}")
+        raise FileFormatError(
+            path, line, f"{what}: expected a {'whole ' if kind is int else ''}number, got {text.strip()!r}"
+        )
     return value
 
 
@@ -131,7 +135,9 @@ def _nodes(path: str) -> tuple[dict[int, Array], dict[str, list[int]]]:
         items = [item for item in text.split(",") if item.strip()]
         if block == "NODE":
             if not 2 <= len(items) <= 4:
-                raise FileFormatError(path, line, f"a node is a number and up to three coordinates, got {text.strip()!r}")
+                raise FileFormatError(
+                    path, line, f"a node is a number and up to three coordinates, got {text.strip()!r}"
+                )
             label = number_in(items[0], path, line, "number of a node", int)
             if label in places:
                 raise FileFormatError(path, line, f"node {label} occurs twice")
@@ -142,7 +148,9 @@ def _nodes(path: str) -> tuple[dict[int, Array], dict[str, list[int]]]:
             chosen = [number_in(item, path, line, f"set {name!r}", int) for item in items]
             if "GENERATE" in options:
                 if len(chosen) not in (2, 3):
-                    raise FileFormatError(path, line, f"set {name!r}: expected first, last and step, got {text.strip()!r}")
+                    raise FileFormatError(
+                        path, line, f"set {name!r}: expected first, last and step, got {text.strip()!r}"
+                    )
                 chosen = list(range(chosen[0], chosen[1] + 1, chosen[2] if len(chosen) == 3 else 1))
             sets.setdefault(name, []).extend(chosen)
     if not places:
@@ -171,15 +179,21 @@ def _entries(path: str, places: Mapping[int, Array]) -> dict[tuple[int, int, int
         elif len(items) == 3:
             pair = [number_in(item, path, line, "row or column", int) - 1 for item in items[:2]]
             if not all(0 <= k < 6 * len(order) for k in pair):
-                raise FileFormatError(path, line, f"expected rows and columns from 1 to {6 * len(order)}, got {text.strip()!r}")
+                raise FileFormatError(
+                    path, line, f"expected rows and columns from 1 to {6 * len(order)}, got {text.strip()!r}"
+                )
             (i, a), (j, b) = ((order[k // 6], k % 6 + 1) for k in pair)
         else:
             raise FileFormatError(
-                path, line, f"expected node, component, node, component, value or row, column, value, got {text.strip()!r}"
+                path,
+                line,
+                f"expected node, component, node, component, value or row, column, value, got {text.strip()!r}",
             )
         for n, c in ((i, a), (j, b)):
             if n not in places:
-                raise FileFormatError(path, line, f"there is no node {n} in the model; internal ones of elements are not read")
+                raise FileFormatError(
+                    path, line, f"there is no node {n} in the model; internal ones of elements are not read"
+                )
             if not 1 <= c <= 6:
                 raise FileFormatError(path, line, f"component of node {n}: expected 1 to 6, got {c}")
         key = (i, a - 1, j, b - 1)

@@ -35,9 +35,7 @@ class ElasticHinge(FixedAttributes):
         ratio: turns of the motor for one of the link.
     """
 
-    def __init__(
-        self, motor: DegreeOfFreedom, deflection: DegreeOfFreedom, play: DegreeOfFreedom | None, ratio: float
-    ):
+    def __init__(self, motor: DegreeOfFreedom, deflection: DegreeOfFreedom, play: DegreeOfFreedom | None, ratio: float):
         self.motor, self.deflection, self.play, self.ratio = motor, deflection, play, ratio
 
     @property
@@ -127,7 +125,9 @@ def elastic_hinge(
     if rotor + joint.armature[0] == 0.0:
         raise ModelError(f"{what}: rotor_inertia: expected some, or the motor moves no mass")
     skeleton, body = joint.skeleton, joint.child
-    followers = [other.name for other in skeleton.joints for m in other.mimics if m is not None and m.joint == joint.name]
+    followers = [
+        other.name for other in skeleton.joints for m in other.mimics if m is not None and m.joint == joint.name
+    ]
     if followers or joint.mimics[0] is not None:
         named = f"{followers[0]!r} follows it" if followers else "it follows another"
         raise ModelError(f"{what} cannot be elastic: {named}")

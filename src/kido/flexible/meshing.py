@@ -140,7 +140,9 @@ def disc(radius: float, size: float, what: str) -> tuple[Array, NDArray[np.int64
                 inner = first + (sector * (k - 1) + j) % below
                 triangles.append((inner, outer, start + (sector * k + j + 1) % above))
                 if j < k - 1:
-                    triangles.append((inner, start + (sector * k + j + 1) % above, first + (sector * (k - 1) + j + 1) % below))
+                    triangles.append(
+                        (inner, start + (sector * k + j + 1) % above, first + (sector * (k - 1) + j + 1) % below)
+                    )
         first = start
     return np.concatenate(points), np.array(triangles)
 
@@ -164,7 +166,9 @@ def _round_bar(skfem: Any, cylinder: Cylinder, size: float, what: str) -> Any:
     n = len(points)
     p = np.concatenate([np.column_stack([points, np.full(n, height)]) for height in z])
     a, b, c = np.sort(triangles, axis=1).T  # neighbours cut their common side along the same diagonal
-    one = np.concatenate([np.stack(t, axis=1) for t in ((a, b, c, c + n), (a, b, b + n, c + n), (a, a + n, b + n, c + n))])
+    one = np.concatenate(
+        [np.stack(t, axis=1) for t in ((a, b, c, c + n), (a, b, b + n, c + n), (a, a + n, b + n, c + n))]
+    )
     tets = np.concatenate([one + k * n for k in range(layers)])
     mesh = skfem.MeshTet2.from_mesh(skfem.MeshTet(p.T, _right_handed(p, tets).T))
     x = mesh.doflocs.copy()
@@ -188,13 +192,20 @@ def _tetrahedra(skfem: Any, shapes: Sequence[tuple[Shape, Array]], size: float, 
     if (extent / size) ** 3 > 100.0 * MOST:
         raise too_small(size, what)
     p, tets = mesher.tetrahedralize(
-        v, f.astype(np.int32), edge_length_fac=min(size / extent, 1.0), epsilon=TOLERANCE * size / extent, num_threads=1, quiet=True
+        v,
+        f.astype(np.int32),
+        edge_length_fac=min(size / extent, 1.0),
+        epsilon=TOLERANCE * size / extent,
+        num_threads=1,
+        quiet=True,
     )
     if not len(tets):
         raise ModelError(f"{what}: its surface encloses nothing; expected a closed one, or solid shapes")
     used, tets = np.unique(tets, return_inverse=True)
     p, tets = np.asarray(p, float)[used], tets.reshape(-1, 4)
-    joined = scipy.sparse.coo_matrix((np.ones(6 * len(tets)), (np.repeat(tets[:, :2], 3), np.tile(tets[:, 1:], 2).ravel())))
+    joined = scipy.sparse.coo_matrix(
+        (np.ones(6 * len(tets)), (np.repeat(tets[:, :2], 3), np.tile(tets[:, 1:], 2).ravel()))
+    )
     check_parts(joined, len(p), p, what)
     return skfem.MeshTet(np.ascontiguousarray(p.T), np.ascontiguousarray(_right_handed(p, tets).T))
 
@@ -210,7 +221,9 @@ def check_parts(joined: Any, count: int, positions: Array, what: str) -> None:
     if parts > 1:
         sizes = np.bincount(part)
         order = np.argsort(-sizes)[:4]
-        shown = ", ".join(f"{sizes[k]} nodes about {np.round(positions[part == k].mean(axis=0), 4).tolist()}" for k in order)
+        shown = ", ".join(
+            f"{sizes[k]} nodes about {np.round(positions[part == k].mean(axis=0), 4).tolist()}" for k in order
+        )
         raise ModelError(f"{what}: its mesh is of {parts} parts that do not touch: {shown}; expected one")
 
 

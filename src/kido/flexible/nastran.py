@@ -99,7 +99,9 @@ def read_nastran_vectors(path: File, structure: Structure) -> tuple[Array, Array
             continue
         if not vectors:
             raise FileFormatError(name, line, "an eigenvector without its eigenvalue ($EIGENVALUE = ... MODE = ...)")
-        numbers = [number_in(text[k : k + 18], name, line, "eigenvector") for k in (18, 36, 54) if text[k : k + 18].strip()]
+        numbers = [
+            number_in(text[k : k + 18], name, line, "eigenvector") for k in (18, 36, 54) if text[k : k + 18].strip()
+        ]
         if text.startswith("-CONT-"):
             if label not in vectors[-1] or len(vectors[-1][label]) != 3:
                 raise FileFormatError(name, line, "a continuation of nothing")
@@ -116,7 +118,9 @@ def read_nastran_vectors(path: File, structure: Structure) -> tuple[Array, Array
         for r, (node, component) in enumerate(structure.rows):
             own = vector.get(int(structure.labels[node]), [])
             if component >= len(own):
-                raise FileFormatError(name, None, f"mode {k + 1} has no node {structure.labels[node]}, or not its rotations")
+                raise FileFormatError(
+                    name, None, f"mode {k + 1} has no node {structure.labels[node]}, or not its rotations"
+                )
             out[r, k] = own[component]
     return np.array(values), out
 
@@ -259,9 +263,13 @@ def _matrices(path: str, places: Mapping[int, Array]) -> dict[str, dict[tuple[in
     def row(card: Card, k: int) -> tuple[int, int]:
         node, component = _whole(card, k, path, "DMIG: grid"), _whole(card, k + 1, path, "DMIG: component", 0)
         if node not in places:
-            raise FileFormatError(path, card.line, f"DMIG {card.text(0)}: there is no GRID {node}; modal coordinates are not read")
+            raise FileFormatError(
+                path, card.line, f"DMIG {card.text(0)}: there is no GRID {node}; modal coordinates are not read"
+            )
         if not 1 <= component <= 6:
-            raise FileFormatError(path, card.line, f"DMIG {card.text(0)}: component of {node}: expected 1 to 6, got {component}")
+            raise FileFormatError(
+                path, card.line, f"DMIG {card.text(0)}: component of {node}: expected 1 to 6, got {component}"
+            )
         return node, component - 1
 
     for card in cards(path):
@@ -273,7 +281,9 @@ def _matrices(path: str, places: Mapping[int, Array]) -> dict[str, dict[tuple[in
                 raise FileFormatError(path, card.line, f"DMIG {name} begins twice")
             form = _whole(card, 2, path, f"DMIG {name}: form")
             if form not in (1, 6):
-                raise FileFormatError(path, card.line, f"DMIG {name}: expected a square or symmetric matrix (1, 6), got {form}")
+                raise FileFormatError(
+                    path, card.line, f"DMIG {name}: expected a square or symmetric matrix (1, 6), got {form}"
+                )
             found[name] = {}
             continue
         if name not in found:
@@ -284,6 +294,8 @@ def _matrices(path: str, places: Mapping[int, Array]) -> dict[str, dict[tuple[in
                 continue
             i, a = row(card, k)
             if (i, a, j, b) in found[name]:
-                raise FileFormatError(path, card.line, f"DMIG {name}: entry of {i}, {a + 1} and {j}, {b + 1} occurs twice")
+                raise FileFormatError(
+                    path, card.line, f"DMIG {name}: entry of {i}, {a + 1} and {j}, {b + 1} occurs twice"
+                )
             found[name][i, a, j, b] = _real(card, k + 2, path, f"DMIG {name}")
     return {name: M for name, M in found.items() if M}

@@ -66,7 +66,9 @@ def plate(
     across = int(sides.argmin()) if isinstance(shape, Box) else 2
     plane = sides[[(across + 1) % 3, (across + 2) % 3]]
     if not 3.0 * sides[across] <= plane.min():
-        raise ModelError(f"{what}: a plate of {plane.min():g} m is {sides[across]:g} m thick; solid() is for such shapes")
+        raise ModelError(
+            f"{what}: a plate of {plane.min():g} m is {sides[across]:g} m thick; solid() is for such shapes"
+        )
     X = as_transform(transform, f"{what}: transform")
     turn = np.roll(np.eye(3), across + 1, axis=0)  # from the plate's axes, z across, to the shape's
     R = X[:3, :3] @ turn

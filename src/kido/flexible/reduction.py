@@ -26,7 +26,9 @@ from kido.flexible.structure import GROUNDED, Structure
 Array = NDArray[np.float64]
 PRODUCTS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 METHODS = ("clamped", "craig-bampton", "free")
-DEPENDENT = 1e-11  # share of a direction in a basis of unit vectors, in strain energy, below which it is none of its own
+DEPENDENT = (
+    1e-11  # share of a direction in a basis of unit vectors, in strain energy, below which it is none of its own
+)
 
 
 @named_arguments
@@ -156,7 +158,9 @@ def _made(
     phi, origin = structure.ties @ vectors, structure.place(inboard)
     bent = np.zeros((6 + 6 + 3 * len(bounds), len(values), len(values)))
     if stiffening and structure.elements is not None:
-        loads = np.hstack([structure.ties.T @ _inertial(structure, origin), np.zeros((len(M.indptr) - 1, 3 * len(bounds)))])
+        loads = np.hstack(
+            [structure.ties.T @ _inertial(structure, origin), np.zeros((len(M.indptr) - 1, 3 * len(bounds)))]
+        )
         for k, own in enumerate(bounds):
             loads[own[:3], 12 + 3 * k + np.arange(3)] = 1.0
         deflected = structure.motions(structure.ties @ work.solved(loads))
@@ -220,7 +224,9 @@ class _Held:
         """The lowest modes with inboard and bound coordinates held (size, number)."""
         out = np.zeros((self.size, number))
         if number:
-            factor, inner = self._factored(np.concatenate([self.held, bound])) if len(bound) else (self.factor, self.inner)
+            factor, inner = (
+                self._factored(np.concatenate([self.held, bound])) if len(bound) else (self.factor, self.inner)
+            )
             out[inner] = self._lowest(number, inner, factor)
         return out
 

@@ -44,7 +44,9 @@ def read_sid(path: File) -> Modes:
 class _Reader:
     def __init__(self, path: str):
         self.path = path
-        self.lines = [(n, text.strip()) for n, text in lines_of(path) if text.strip() and not text.lstrip().startswith("!")]
+        self.lines = [
+            (n, text.strip()) for n, text in lines_of(path) if text.strip() and not text.lstrip().startswith("!")
+        ]
         self.at = 0
         self.found: dict[str, tuple[Array, Array]] = {}
         self.nodes: list[tuple[str, dict[str, tuple[Array, Array]]]] = []
@@ -188,7 +190,9 @@ class _Reader:
         if (off > SMALL * np.sqrt(np.abs(np.outer(own, own)))).any():
             i, j = np.unravel_index(int(off.argmax()), off.shape)
             raise FileFormatError(
-                self.path, None, f"{name}: modes {i + 1} and {j + 1} are not orthogonal: entry {M[i, j]:.3g} couples them"
+                self.path,
+                None,
+                f"{name}: modes {i + 1} and {j + 1} are not orthogonal: entry {M[i, j]:.3g} couples them",
             )
         return own
 
@@ -217,7 +221,9 @@ class _Reader:
             psi = own.get("psi", zero)[0]
             for what, shape in (("phi", phi), ("psi", psi)):
                 if shape.shape != (3, n):
-                    raise FileFormatError(self.path, None, f"node {name!r}: {what}: expected (3, {n}), got {shape.shape}")
+                    raise FileFormatError(
+                        self.path, None, f"node {name!r}: {what}: expected (3, {n}), got {shape.shape}"
+                    )
             nodes.append(
                 {"name": name, "position": place[:, 0], "translation": phi, "rotation": psi,
                  "second_order": 0.5 * (bent + bent.swapaxes(1, 2))}

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from kido.attributes import named_arguments
 from kido.errors import ModelError
@@ -113,7 +113,9 @@ class _SolidElements:
         x = mesh.doflocs.T
         middle = x[mesh.t[:, mesh.f2t[0, boundary]]].mean(axis=0)
         a, b, c = (x[triangles[:, k]] for k in range(3))
-        inward = np.einsum("fi,fi->f", np.cross(b - a, c - a), a - np.tile(middle, (len(triangles) // len(middle), 1))) < 0
+        inward = (
+            np.einsum("fi,fi->f", np.cross(b - a, c - a), a - np.tile(middle, (len(triangles) // len(middle), 1))) < 0
+        )
         triangles[inward] = triangles[inward][:, [0, 2, 1]]
         return triangles
 

@@ -74,7 +74,9 @@ class Structure(FixedAttributes):
         what = f"structure {self.name!r}"
         self.positions = fixed(numbers(positions, f"{what}: positions", (None, 3)))
         p = len(self.positions)
-        self.labels = fixed(np.arange(p) if labels is None else numbers(labels, f"{what}: labels", (p,)).astype(np.int64))
+        self.labels = fixed(
+            np.arange(p) if labels is None else numbers(labels, f"{what}: labels", (p,)).astype(np.int64)
+        )
         self.mass_matrix, self.stiffness_matrix = (
             _sparse(M, f"{what}: {kind}") for M, kind in ((mass, "mass"), (stiffness, "stiffness"))
         )
