@@ -158,6 +158,6 @@ def test_hinges_that_cannot_be() -> None:
     modes = beam_modes(1.0, Section.tube(0.1), Material(1e9, 1e3), axial=1)
     with pytest.raises(kido.NameLookupError, match="no node 'end'; expected one of: tip"):
         beam_hinge(skeleton.body("finger"), modes, "end")
-    with pytest.raises(kido.ModelError, match="has a body, joint or coordinate 'link'|'link'"):
+    with pytest.raises(kido.ModelError, match=r"has a body, joint or coordinate 'link'|'link'"):
         beam_hinge(skeleton.body("finger"), modes, name="link")
     assert [b.name for b in skeleton.bodies] == ["link", "hinge_elastic", "finger"]

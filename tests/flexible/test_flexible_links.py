@@ -132,7 +132,7 @@ def test_links_that_cannot_be_made_flexible() -> None:
     bare = arm.add_body("bare", kido.WeldJoint(), arm.body("fore"))
     names.append("bare")
     refused("body 'bare' has no shape that elements could fill", body=bare)
-    with pytest.raises(kido.ModelError, match="material: expected a kido.flexible.Material"):
+    with pytest.raises(kido.ModelError, match=r"material: expected a kido.flexible.Material"):
         make_flexible(upper, "steel")
     other = boxes()
     make_flexible(other.body("fore"), ALUMINIUM, modes=1, size=0.25)

@@ -255,7 +255,8 @@ def sid(modes: Modes) -> str:
         nodes += block("AP", np.eye(3)) + block("sigma", np.zeros((6, 1))) + "end node\n"
     names = "".join(f"ielastq ({k + 1}) = '{name}'\n" for k, name in enumerate(modes.names))
     return (
-        f"part\nnew modal\nrefmod\nmass = {modes.mass:.16e}\nnelastq = {n}\n{names}end refmod\nframe\n{nodes}end frame\n"
+        f"part\nnew modal\nrefmod\nmass = {modes.mass:.16e}\nnelastq = {n}\n{names}end refmod\n"
+        f"frame\n{nodes}end frame\n"
         + block("mdCM", modes.first_moment[:, None], modes.S1.T[:, None, :])
         + block("J", modes.moment, modes.J1.transpose(1, 2, 0))
         + block("Ct", modes.S1, modes.S2.swapaxes(1, 2)) + block("Cr", modes.R1, modes.R2.swapaxes(1, 2))
@@ -295,7 +296,8 @@ def test_sid_files(tmp_path: Path) -> None:
         for key in ("position", "translation", "rotation", "second_order"):
             assert np.allclose(getattr(a, key), getattr(b, key), atol=1e-15), key
     # Without its linear term, what Cr gains comes from Ge, but for the part by foreshortening.
-    stiff = beam_modes(1.0, Section.rectangle(0.03, 0.02), Material(7e10, 2700.0), bending_y=2, torsion=1, foreshortening=False)  # fmt: skip
+    section, material = Section.rectangle(0.03, 0.02), Material(7e10, 2700.0)
+    stiff = beam_modes(1.0, section, material, bending_y=2, torsion=1, foreshortening=False)
     text = sid(stiff).replace(block("Cr", stiff.R1, stiff.R2.swapaxes(1, 2)), block("Cr", stiff.R1))
     path.write_text(text)
     assert np.allclose(read_sid(path).R2, stiff.R2, atol=1e-15)

@@ -1,8 +1,8 @@
 """Matrices of Abaqus: nodes of an input file, mass and stiffness of `*MATRIX GENERATE` as text.
 
 A line of a matrix is `node, component, node, component, value`, components 1 to 6 (FORMAT=MATRIX INPUT), or
-`row column value` (FORMAT=COORDINATE), with rows six to a node in the order of the input file. Half of a symmetric matrix
-is enough.
+`row column value` (FORMAT=COORDINATE), with rows six to a node in the order of the input file. Half of a symmetric
+matrix is enough.
 """
 
 from __future__ import annotations
@@ -64,8 +64,10 @@ def structure_of(
         index = np.array([(row[i, a], row[j, b]) for i, a, j, b in M])
         values = np.array(list(M.values()))
         mirrored = [k for k, (i, a, j, b) in enumerate(M) if (j, b, i, a) not in M]
-        I, J = np.concatenate([index, index[mirrored][:, ::-1]]).T
-        made.append(scipy.sparse.coo_matrix((np.concatenate([values, values[mirrored]]), (I, J)), (len(row), len(row))))
+        at = np.concatenate([index, index[mirrored][:, ::-1]]).T
+        made.append(
+            scipy.sparse.coo_matrix((np.concatenate([values, values[mirrored]]), (at[0], at[1])), (len(row), len(row)))
+        )
     if turned:
         T = scipy.sparse.identity(len(row), format="lil")
         for label in [n for n in labels if n in turned]:

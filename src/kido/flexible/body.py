@@ -100,8 +100,8 @@ class FlexibleBody(FixedAttributes):
     def warm(self, kelvin: float = 0.0, gradient: ArrayLike = (0.0, 0.0, 0.0)) -> None:
         """Have it another temperature than that of its undeformed shape: its modes' springs rest where it warps to.
 
-        Exact where the modes have the deflection by warming (`reduced_modes(..., thermal=True)`, axial modes of beams in
-        the limit). What was set before is forgotten.
+        Exact where the modes have the deflection by warming (`reduced_modes(..., thermal=True)`; axial modes of beams
+        in the limit). What was set before is forgotten.
 
         Args:
             kelvin: warmer by [K], at the inboard node.

@@ -1,7 +1,7 @@
 """Flexible hinges: gear trains and series-elastic actuators in joints, and beams between bodies.
 
-They are made of bodies and joints that there are, so that all that is known of these holds: springs are implicit in steps,
-stops of a play are limits of a coordinate.
+They are made of bodies and joints that there are, so that all that is known of these holds: springs are implicit in
+steps, stops of a play are limits of a coordinate.
 
 Source: Spong (1987), Modeling and control of elastic joint robots.
 """
@@ -24,9 +24,9 @@ from kido.skeleton import BodyNode, DegreeOfFreedom, Inertia, Joint, PrismaticJo
 class ElasticHinge(FixedAttributes):
     """A joint whose motor drives the link through a gear train and a spring; `elastic_hinge` makes it.
 
-    With the ratio N, the motor's angle is N times the coordinate `motor`, the link's is the sum of `motor`, `play` if there
-    is any, and `deflection`. Forces on `motor` are N times the motor's torque. Of a prismatic joint read lengths and
-    forces.
+    With the ratio N, the motor's angle is N times the coordinate `motor`, the link's is the sum of `motor`, `play` if
+    there is any, and `deflection`. Forces on `motor` are N times the motor's torque. Of a prismatic joint read lengths
+    and forces.
 
     Attributes:
         motor: coordinate of the motor side, as the output of the gears has it; the joint's name is that which it had.
@@ -85,13 +85,13 @@ def elastic_hinge(
     """Give a joint of a robot a motor with a gear train and a spring: harmonic drives, series-elastic actuators.
 
     Between the body and its parent comes a body without mass that the motor turns, by the joint as it was, its name,
-    limits and actuator. The body hangs on it by a spring. With motor angle N q_m, link angle q and the rotor's inertia J,
+    limits and actuator. The body hangs on it by a spring. With motor angle N q_m, link angle q, the rotor's inertia J,
 
         N^2 J q_m'' = N tau - k (q_m - q) - d (q_m' - q'),      M q'' + ... = k (q_m - q) + d (q_m' - q').
 
-    The spin of the rotor is that about its parent, without its gyroscopic torque: right for large N. With backlash there
-    is a gear between two stops, within which its output is loose: it needs an inertia, of which each stroke at a stop
-    takes the kinetic energy. Stops are limits of joints: worlds keep them, `FlexibleTree.simulate` does not.
+    The spin of the rotor is that about its parent, without its gyroscopic torque: right for large N. With backlash
+    there is a gear between two stops, within which its output is loose: it needs an inertia, of which each stroke at a
+    stop takes the kinetic energy. Stops are limits of joints: worlds keep them, `FlexibleTree.simulate` does not.
 
     Args:
         joint: revolute or prismatic, of a skeleton.
@@ -107,8 +107,8 @@ def elastic_hinge(
         The hinge. Its joints are JOINT, JOINT_elastic and JOINT_play.
 
     Raises:
-        ModelError: another joint, one that others mimic, numbers out of range, a play without inertia. Nothing is changed
-            then.
+        ModelError: another joint, one that others mimic, numbers out of range, a play without inertia. Nothing is
+            changed then.
     """
     if not isinstance(joint, RevoluteJoint | PrismaticJoint) or joint.skeleton is None:
         raise ModelError(f"joint: expected a revolute or prismatic joint of a skeleton, got {joint!r}")
@@ -168,7 +168,7 @@ def elastic_hinge(
 
 @named_arguments
 def beam_hinge(body: BodyNode, modes: Modes, node: str = "tip", name: str | None = None) -> FlexibleBody:
-    """Hang a body on its parent by a flexible one, such as a beam: flexures, and hinges that are springy in all directions.
+    """Hang a body on its parent by a flexible one, such as a beam: flexures, hinges that are springy in all directions.
 
     The flexible body is welded to the parent where the body's joint was, and the body, by its joint as it was, to the
     node. Modes by forces at the tip (`beam_modes(..., boundary="craig-bampton")`) deflect exactly by them.

@@ -44,9 +44,9 @@ def make_flexible(
 ) -> FlexibleBody:
     """Make a body of a robot flexible, as it is: by its shapes and a material.
 
-    Elements fill its shapes. Where its joint is, nodes are held as one rigid piece, the inboard node; where joints of its
-    children are, others are, on which the children then hang. Joints, their names, properties and positions stay; the
-    coordinates of the modes come between them. Shapes stay on the body's frame: they are touched where the link is
+    Elements fill its shapes. Where its joint is, nodes are held as one rigid piece, the inboard node; where joints of
+    its children are, others are, on which the children then hang. Joints, their names, properties and positions stay;
+    the coordinates of the modes come between them. Shapes stay on the body's frame: they are touched where the link is
     without deformation.
 
     Args:

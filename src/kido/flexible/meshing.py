@@ -66,7 +66,7 @@ class Shapes:
     def loads(self, factor: Any, axis: int) -> Array:
         """Integrals of a factor (elements, points) and the derivatives along an axis (size,)."""
         own = np.einsum("neq,eq->ne", self.gradient[:, axis], factor * self.weight)
-        return np.bincount(self.number.ravel(), own.ravel(), self.size)
+        return np.bincount(self.number.ravel(), own.ravel(), self.size).astype(float)
 
     def derivatives(self, field: Array) -> Array:
         """(k, c, axes, elements, points) of a field (size, c, k) by its coordinates."""
@@ -236,7 +236,7 @@ def surface_of(shape: Shape, what: str) -> tuple[Array, NDArray[np.int64]]:
     if isinstance(shape, Mesh):
         return shape.vertices, shape.faces
     if isinstance(shape, Solid):
-        return shape.hull
+        return shape.hull  # type: ignore[attr-defined]
     points = None
     if isinstance(shape, Primitive):
         points = shape.surface_points(SECTORS, SECTORS // 2)

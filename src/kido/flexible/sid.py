@@ -1,8 +1,8 @@
 """SID files: the standard input data of flexible bodies, integrals of mass and modes at frames, as text.
 
-A file has one `part` with a `new modal`: `refmod` with mass and number of modes, `frame` with nodes, and the matrices mdCM,
-J, Ct, Cr, Me, Gr, Ge, Oe, ksigma, Ke and De, each constant (m0) and, of order 1, linear in the modes (m1). Their equation
-of motion is Me q'' + Ct a + Cr alpha + Ge q' w + Oe (w w) + Ke q + De q', with a and alpha of the body's frame.
+A file has one `part` with a `new modal`: `refmod` with mass and number of modes, `frame` with nodes, and the matrices
+mdCM, J, Ct, Cr, Me, Gr, Ge, Oe, ksigma, Ke and De, each constant (m0) and, of order 1, linear in the modes (m1). Their
+equation of motion is Me q'' + Ct a + Cr alpha + Ge q' w + Oe (w w) + Ke q + De q', with a, alpha of the body's frame.
 
 Source: Wallrapp (1994), Standardization of flexible body modeling in multibody system codes, part I.
 """

@@ -147,7 +147,7 @@ def at_nodes(stress: Array, shapes: Shapes) -> Array:
 
 
 def stiffness_by_stress(stress: Array, grad: Array, weights: Array) -> Array:
-    """(l, n, n): integrals of s_jk d_j u_i d_k v_i, of stress (l, j, k, elements, points), derivatives (n, i, j, ...)."""
+    """(l, n, n): integrals of s_jk d_j u_i d_k v_i; stress (l, j, k, elements, points), derivatives (n, i, j, ...)."""
     out = np.empty((len(stress), len(grad), len(grad)))
     flat = grad.reshape(len(grad), -1)
     for s, K in zip(stress, out, strict=True):
