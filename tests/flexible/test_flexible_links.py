@@ -72,6 +72,24 @@ def test_a_plate_and_methods() -> None:
     assert np.linalg.eigvalsh(tree.mass_matrix(np.zeros(n))).min() > 0.0
 
 
+def test_children_of_one_place_share_a_node_and_one_at_the_joint_hangs_on_the_frame() -> None:
+    arm = boxes()
+    upper = arm.body("upper")
+    tool = arm.add_body("tool", kido.WeldJoint(transform_from_parent=(0, 0, 0.5)), upper, kido.Inertia(0.2))
+    wheel = arm.add_body(
+        "wheel", kido.RevoluteJoint("spin", (1, 0, 0)), upper, kido.Inertia(0.5, (0, 0.1, 0), 0.01 * np.eye(3))
+    )
+    flexible = make_flexible(upper, ALUMINIUM, modes=2, size=0.1)
+    assert [node.name for node in flexible.modes.nodes] == ["fore"]
+    assert tool.parent is flexible.node("fore") and wheel.parent is upper
+    tree = FlexibleTree(arm)
+    rng = np.random.default_rng(1)
+    q, u, udot = 1e-3 * rng.standard_normal(5), rng.standard_normal(5), rng.standard_normal(5)
+    tau = tree.inverse_dynamics(q, u, udot)
+    assert np.allclose(tree.forward_dynamics(q, u, tau), udot, rtol=1e-8)
+    assert np.allclose(tree.mass_matrix(q) @ udot, tau - tree.inverse_dynamics(q, u, 0 * u), rtol=1e-8, atol=1e-12)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "link", "child"),

@@ -47,7 +47,7 @@ def make_flexible(
     Elements fill its shapes. Where its joint is, nodes are held as one rigid piece, the inboard node; where joints of
     its children are, others are, on which the children then hang. Joints, their names, properties and positions stay;
     the coordinates of the modes come between them. Shapes stay on the body's frame: they are touched where the link is
-    without deformation.
+    without deformation. What is seen is the surface of the elements.
 
     Args:
         body: of a skeleton, of any file format or none.
@@ -161,7 +161,10 @@ def _hang(body: BodyNode, modes: Modes, places: dict[str, tuple[Array, list[Body
         for child in children:
             child.move_to(skeleton)
     body.inertia = type(body.inertia)()
+    before = body.shapes
     flexible = FlexibleBody(body, modes)
+    for shape in before if len(body.shapes) > len(before) else ():
+        shape.visual = False  # what is seen is the surface of the elements
     for key, place, children in carried:
         for child in children:
             X: Any = child.parent_joint.transform_from_parent.copy()
