@@ -98,6 +98,12 @@ class Assembly(Part):
         """Ports that stand for those of models in it, by name (a copy)."""
         return dict(self._exposed)
 
+    def _free_to_change(self, what: str) -> None:
+        """Raise StateError if a model of the system, which runs, wants it changed."""
+        system = self.root_system()
+        if system is not None:
+            system.check_idle(f"{self._what}: {what}")
+
     def _changed(self) -> None:
         system = self.root_system()
         if system is not None:
@@ -110,6 +116,7 @@ class Assembly(Part):
 
         Raises:
             ModelError: it is none, is in an assembly already, or its name is taken.
+            StateError: the system runs.
         """
         if not isinstance(part, Model | Assembly):
             raise ModelError(f"{self._what}: add: expected a model or an assembly, got {part!r:.100}")
@@ -117,8 +124,11 @@ class Assembly(Part):
             raise ModelError(f"{self._what}: add: {part.path!r} is in an assembly already")
         if part.root_system() is not None if isinstance(part, Assembly) else False:
             raise ModelError(f"{self._what}: add: a System is in no assembly")
+        if part is self._whole():
+            raise ModelError(f"{self._what}: add: {part.path!r} is what it is in, or itself")
         if part.name in self._parts or part.name in self._exposed:
             raise ModelError(f"{self._what}: add: the name {part.name!r} is taken")
+        self._free_to_change("add")
         if self.root_system() is not None:
             self.root_system().check_part(part)
         part.parent = self
@@ -142,6 +152,7 @@ class Assembly(Part):
 
         Raises:
             NameLookupError, ModelError: it is not here.
+            StateError: the system runs.
         """
         if isinstance(part, str):
             if part not in self._parts:
@@ -149,6 +160,7 @@ class Assembly(Part):
             part = self._parts[part]
         if self._parts.get(part.name) is not part:
             raise ModelError(f"{self._what}: remove: {part!r} is not in it")
+        self._free_to_change("remove")
         gone = {part} if isinstance(part, Model) else set(part.models)
         remove_bodies(() if isinstance(part, Model) else part.bodies)
         above: Assembly | None = self
@@ -171,6 +183,7 @@ class Assembly(Part):
 
         Raises:
             ModelError: a connected port is missing, or does not fit; nothing is changed.
+            StateError: the system runs.
         """
         old: Any = self[part] if isinstance(part, str) else part
         kind = Model if isinstance(by, Model) else Assembly
@@ -178,6 +191,7 @@ class Assembly(Part):
             raise ModelError(f"{self._what}: replace: expected a part in it of the same kind, got {part!r}")
         if by.parent is not None or by.name != old.name or by.root_system() is not None:
             raise ModelError(f"{self._what}: replace: expected a part {old.name!r} that is in no assembly, got {by!r}")
+        self._free_to_change("replace")
         if self.root_system() is not None:
             self.root_system().check_part(by)
         gone = {old} if isinstance(old, Model) else set(old.models)
@@ -248,6 +262,7 @@ class Assembly(Part):
         Raises:
             ModelError: a port of the wrong kind or of no model in here, units or shapes that do not fit, or an input
                 that is connected already; nothing is changed.
+            StateError: the system runs.
         """
         one, two = self._port(source), self._port(target)
         what = f"{self._what}: connect {one.path} to {two.path}"
@@ -264,6 +279,7 @@ class Assembly(Part):
             raise ModelError(f"{what}: a delay leaves no loop to solve; expected one of the two")
         if rate is not None and self.root_system() is not None:
             self.root_system().check_rate(rate, what)
+        self._free_to_change("connect")
         made = Connection(one, two, rate, bool(solve))
         self._connections.append(made)
         self._changed()
@@ -274,8 +290,10 @@ class Assembly(Part):
 
         Raises:
             ModelError: nothing is connected to it.
+            StateError: the system runs.
         """
         port = self._port(target)
+        self._free_to_change("disconnect")
         assemblies = [self._whole()]
         for assembly in assemblies:
             assemblies += [part for part in assembly._parts.values() if isinstance(part, Assembly)]
