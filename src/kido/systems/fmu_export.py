@@ -23,12 +23,14 @@ import {library}
 from kido.systems.fmu_slave import Slave, made_in
 
 own = {{"fmi": {version}, "communication": {step!r}}}
-Fmi{version}Slave = type("Fmi{version}Slave", (Slave, {library}.Fmi{version}Slave), own)
+Fmi{version}Slave = type({library}.Fmi{version}Slave)("Fmi{version}Slave", (Slave, {bases}), own)
 
 
 class {name}(Fmi{version}Slave):
     make = made_in({module!r}, {function!r}, {file!r}, __file__)
 '''
+
+_BASES = {2: "pythonfmu.Fmi2Slave", 3: "pythonfmu3.Fmi3Slave, pythonfmu3.ModelExchange"}
 
 
 def export_fmu(
@@ -39,7 +41,7 @@ def export_fmu(
     step: float = 1e-2,
     files: Iterable[str | os.PathLike[str]] = (),
 ) -> Path:
-    """Write an FMU for co-simulation, which other programs run.
+    """Write an FMU, which other programs run: for co-simulation, and of version 3 for model exchange as well.
 
     What `make` gives is made anew for each instance: a class of models, or a function without arguments that returns a
     model, an assembly or a `System`, with a world if it likes. It is found by its name: the file it stands in is put
@@ -47,8 +49,9 @@ def export_fmu(
 
     Parameters are parameters that may be changed, inputs that nothing is connected to are inputs, outputs and states
     are outputs; of an assembly that exposes some, the others are local. Names are paths in what was made, or names of
-    exposed ports; arrays are numbers: "x[1]". A step is `System.run` up to the nanosecond next to its end; what
-    is due then reads inputs of before.
+    exposed ports; arrays are numbers: "x[1]". A step of co-simulation is `System.run` up to the nanosecond next to its
+    end; what is due then reads inputs of before. In model exchange the other program integrates, ticks are its events
+    in time and crossings its events in state; systems with worlds, whose steps are their own, are co-simulated only.
 
     Args:
         make: a class or a function of a module.
@@ -78,7 +81,7 @@ def export_fmu(
         raise ModelError(f"export_fmu: {package} has no binary for {sys.platform}")
     own = f"kido_{uuid.uuid4().hex}"  # several FMUs run in one process
     script = _SCRIPT.format(
-        library=package, version=version, file=source and Path(source).name, own=own, module=module, name=name,
+        library=package, version=version, bases=_BASES[version], file=source and Path(source).name, own=own, module=module, name=name,
         function=name, step=float(step),
     )  # fmt: skip
     target, before = Path(path), list(sys.path)
