@@ -2,8 +2,8 @@
 
     python -m benchmarks.images [--image docs/images/images_peers.webp]
 
-The bundled quadruped on the ground, written by KIDO and read by MuJoCo, seen by one camera. MuJoCo draws by EGL, without
-shadows and reflections, as KIDO does where nothing else is said. Rounds take turns; the best counts.
+The bundled quadruped on the ground, written by KIDO and read by MuJoCo, seen by one camera. MuJoCo draws by EGL,
+without shadows and reflections, as KIDO does where nothing else is said. Rounds take turns; the best counts.
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ def in_mujoco(world: kido.World, camera: Camera) -> tuple[Any, Any]:
     eye = f'<camera name="eye" pos="{place}" xyaxes="{axes}" fovy="{float(np.rad2deg(camera.lens.fov))!r}"/>'
     model = mujoco.MjModel.from_xml_string(text.replace("<worldbody>", f"<worldbody>{eye}", 1))
     data = mujoco.MjData(model)
-    model.vis.headlight.ambient, model.vis.headlight.diffuse = [0.4] * 3, [0.8] * 3  # its files have lights of their own
+    model.vis.headlight.ambient, model.vis.headlight.diffuse = (
+        [0.4] * 3,
+        [0.8] * 3,
+    )  # its files have lights of their own
     mujoco.mj_forward(model, data)
     return model, data
 
@@ -175,7 +178,11 @@ def main() -> None:
     except kido.KidoError as error:
         print(error)
     print(machine(), "\n")
-    print(table(["64 x 64, colour and depth, images a second", "by the clock", "of processor time"], measured(calls, STATES)))
+    print(
+        table(
+            ["64 x 64, colour and depth, images a second", "by the clock", "of processor time"], measured(calls, STATES)
+        )
+    )
     print("\n" + compared(world, pose))
     if options.image is not None:
         side_by_side(world, pose, options.image)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -131,7 +132,7 @@ def test_an_assembly_is_not_in_itself() -> None:
     outer, inner = Assembly("outer"), Assembly("inner")
     outer.add(inner)
     for above, part in ((outer, outer), (inner, outer), (inner, inner)):
-        with pytest.raises(kido.ModelError, match="itself|already"):
+        with pytest.raises(kido.ModelError, match=r"itself|already"):
             above.add(part)
     assert inner.parts == () and outer.parts == (inner,) and outer.parent is None
 
@@ -198,7 +199,7 @@ def test_models_that_raise_are_named() -> None:
 @pytest.mark.parametrize("value", ["fast", "3", np.nan, [1.0, np.nan], None, object()])
 def test_what_is_no_number_is_said_to_be_none(value: object) -> None:
     lag = Lag()
-    with pytest.raises(kido.ModelError, match="model 'lag': parameter 'tau': expected (finite numbers|shape)"):
+    with pytest.raises(kido.ModelError, match=r"model 'lag': parameter 'tau': expected (finite numbers|shape)"):
         lag.set_parameters(tau=value)
     assert lag.tau == 1.0
 
@@ -209,7 +210,7 @@ def test_what_is_no_number_is_said_to_be_none(value: object) -> None:
 def test_a_thousand_models_come_and_go() -> None:
     system = System(step=1e-2)
     models = [system.add(Lag(f"m{k}", tau=0.5)) for k in range(1000)]
-    for one, two in zip(models, models[1:]):
+    for one, two in pairwise(models):
         system.connect(one.y, two.u)
     system.run(0.1)
     first, second = models[0].x.value, models[1].x.value

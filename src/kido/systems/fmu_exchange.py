@@ -5,8 +5,6 @@ Source: Modelica Association, Functional Mock-up Interface 3.0.2, section 3.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from kido.systems import programs

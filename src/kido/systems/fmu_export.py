@@ -81,8 +81,8 @@ def export_fmu(
         raise ModelError(f"export_fmu: {package} has no binary for {sys.platform}")
     own = f"kido_{uuid.uuid4().hex}"  # several FMUs run in one process
     script = _SCRIPT.format(
-        library=package, version=version, bases=_BASES[version], file=source and Path(source).name, own=own, module=module, name=name,
-        function=name, step=float(step),
+        library=package, version=version, bases=_BASES[version], file=source and Path(source).name, own=own,
+        module=module, name=name, function=name, step=float(step),
     )  # fmt: skip
     target, before = Path(path), list(sys.path)
     with tempfile.TemporaryDirectory(prefix="kido_fmu_") as folder:

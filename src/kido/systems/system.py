@@ -211,7 +211,9 @@ class System(Assembly):
         """
         with self.turn.sole():
             if self.turn.doing:
-                raise StateError(f"{what}: {self._what} runs, and one of its models asks for it; do it between two runs")
+                raise StateError(
+                    f"{what}: {self._what} runs, and one of its models asks for it; do it between two runs"
+                )
 
     def tick(self) -> None:
         """Do what is due now, in a step of its world that `run` does not make.

@@ -1,8 +1,8 @@
 """Units as products of powers of the SI's base units, and what they measure: enough to refuse what does not fit.
 
-A text is a product of factors, parted by spaces, * or ·, each with an optional power; a slash divides by the one factor, or the one pair of
-brackets, that follows: "N m/A", "kg m^2", "J/(kg K)", "1/s". Radians and steradians are 1. Source: BIPM, The
-International System of Units, 9th edition (2019).
+A text is a product of factors, parted by spaces, * or ·, each with an optional power; a slash divides by the one
+factor, or the one pair of brackets, that follows: "N m/A", "kg m^2", "J/(kg K)", "1/s". Radians and steradians are 1.
+Source: BIPM, The International System of Units, 9th edition (2019).
 """
 
 from __future__ import annotations
