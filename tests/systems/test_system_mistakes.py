@@ -137,6 +137,38 @@ def test_an_assembly_is_not_in_itself() -> None:
     assert inner.parts == () and outer.parts == (inner,) and outer.parent is None
 
 
+def test_an_input_is_connected_once_wherever_its_model_goes() -> None:
+    """By assemblies that are put together, taken apart and replaced."""
+    system, box = System(), Assembly("box")
+    one, two = box.add(Lag("one")), box.add(Lag("two"))
+    box.connect(one.y, two.u)
+
+    def refused(where: Assembly) -> None:
+        with pytest.raises(kido.ModelError, match=r"connected to .*one\.y already"):
+            where.connect(one.y, two.u)
+
+    refused(box)
+    system.add(box)
+    refused(system)
+    system.disconnect(two.u)
+    system.connect(one.y, two.u)
+    refused(box)
+    system.remove(box)  # with the connection goes what was connected from outside of it
+    box.connect(one.y, two.u)
+    refused(box)
+    system.add(box)
+    third = system.add(Lag("third"))
+    system.connect(two.y, third.u)
+    box.replace("two", other := Lag("two"))
+    with pytest.raises(kido.ModelError, match=r"connected to box\.one\.y already"):
+        system.connect(third.y, other.u)
+    with pytest.raises(kido.ModelError, match=r"connected to box\.two\.y already"):
+        system.connect(one.y, third.u)
+    box.remove("one")
+    system.connect(third.y, other.u, delay=10)
+    system.run(0.1)
+
+
 # Numbers that are none ---------------------------------------------------------------------------------------
 
 

@@ -57,6 +57,7 @@ class Assembly(Part):
         self._connections: list[Connection] = []
         self._exposed: dict[str, Port] = {}
         self._bodies: list[BodyNode] = []
+        self._into: dict[Port, Connection] | None = None  # of the whole, by target, while nothing else changes
 
     # What it is --------------------------------------------------------------------------------------------
 
@@ -104,7 +105,10 @@ class Assembly(Part):
         if system is not None:
             system.check_idle(f"{self._what}: {what}")
 
-    def _changed(self) -> None:
+    def _changed(self, connections: bool = True) -> None:
+        """The structure is another one; whether connections are others than `_into` knows."""
+        if connections:
+            self._whole()._into = None
         system = self.root_system()
         if system is not None:
             system.structure_changed()
@@ -133,7 +137,7 @@ class Assembly(Part):
             self.root_system().check_part(part)
         part.parent = self
         self._parts[part.name] = part
-        self._changed()
+        self._changed(isinstance(part, Assembly))
         return part
 
     def add_body(self, body: BodyNode) -> BodyNode:
@@ -173,6 +177,8 @@ class Assembly(Part):
         del self._parts[part.name]
         self._changed()
         part.parent = None
+        if isinstance(part, Assembly):
+            part._into = None
         return part
 
     def replace(self, part: P | str, by: P) -> P:
@@ -212,6 +218,8 @@ class Assembly(Part):
             assembly._connections, assembly._exposed = connections, ports
         self._parts[old.name] = by
         by.parent, old.parent = self, None
+        if isinstance(old, Assembly):
+            old._into = None
         self._changed()
         return by
 
@@ -271,9 +279,12 @@ class Assembly(Part):
         if not isinstance(two.declared, Input):
             raise ModelError(f"{what}: expected an input to connect to, got {one.kind} {two.name!r}")
         check_fit(one, two, what)
-        for c in self._whole().connections:
-            if c.target == two:
-                raise ModelError(f"{what}: it is connected to {c.source.path} already; disconnect it first")
+        whole = self._whole()
+        if whole._into is None:
+            whole._into = {c.target: c for c in whole.connections}
+        if two in whole._into:
+            source = whole._into[two].source.path
+            raise ModelError(f"{what}: it is connected to {source} already; disconnect it first")
         rate = None if delay is None else as_rate(delay, what)
         if rate is not None and solve:
             raise ModelError(f"{what}: a delay leaves no loop to solve; expected one of the two")
@@ -282,7 +293,8 @@ class Assembly(Part):
         self._free_to_change("connect")
         made = Connection(one, two, rate, bool(solve))
         self._connections.append(made)
-        self._changed()
+        whole._into[two] = made
+        self._changed(False)
         return made
 
     def disconnect(self, target: Port | str) -> Connection:

@@ -14,6 +14,7 @@ from typing import Any
 
 from kido.errors import ModelError
 from kido.libraries import library
+from kido.math.transform import as_positive
 from kido.systems.assembly import Assembly
 from kido.systems.model import Model
 
@@ -65,10 +66,12 @@ def export_fmu(
 
     Raises:
         MissingExtraError: PythonFMU is not installed.
-        ModelError: `make` cannot be found by its name, or gives something else; PythonFMU has no binary here.
+        ModelError: `make` cannot be found by its name, or gives something else; a step that is not positive, or no such
+            file; PythonFMU has no binary here.
     """
     if version not in (2, 3):
         raise ModelError(f"export_fmu: version: expected 2 or 3, got {version!r}")
+    step = as_positive(step, "export_fmu: step", "s")
     name, module = getattr(make, "__qualname__", ""), getattr(make, "__module__", "")
     if not callable(make) or not name.isidentifier() or getattr(sys.modules.get(module), name, None) is not make:
         raise ModelError(f"export_fmu: expected a class or a function of a module, got {make!r:.100}")
@@ -82,13 +85,15 @@ def export_fmu(
     own = f"kido_{uuid.uuid4().hex}"  # several FMUs run in one process
     script = _SCRIPT.format(
         library=package, version=version, bases=_BASES[version], file=source and Path(source).name, own=own,
-        module=module, name=name, function=name, step=float(step),
+        module=module, name=name, function=name, step=step,
     )  # fmt: skip
     target, before = Path(path), list(sys.path)
     with tempfile.TemporaryDirectory(prefix="kido_fmu_") as folder:
         main = Path(folder, f"{own}.py")
         main.write_text(script)
         parts = [*([source] if source else []), *(os.fspath(file) for file in files)]
+        if absent := [part for part in parts if not os.path.isfile(part)]:
+            raise ModelError(f"export_fmu: files: {absent[0]!r} is no file")
         for part in parts:  # the script finds them beside it, when it is first run
             shutil.copy2(part, folder)
         try:
