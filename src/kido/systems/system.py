@@ -35,7 +35,7 @@ class System(Assembly):
     continuous states are integrated in equal steps, or in steps that follow their error; steps end at ticks and at
     crossings. With a world all this happens in the world's steps, whose time step divides all periods: at the start of
     a step joints and bodies are read, what is due is done, and forces are given, which hold during the step. Models and
-    connections may be added and removed at any time; states of those that stay, stay.
+    connections may be added and removed between runs; states of those that stay, stay.
 
     Args:
         name: for messages; it is no part of paths.
