@@ -642,10 +642,13 @@ def test_pages_follow_a_body_from_when_they_are_opened():
         for page in pages:
             np.testing.assert_allclose(page.look_at, place)
             np.testing.assert_allclose(page.position - page.look_at, [3.0, 0.0, 1.0])
-    late.position = late.position + [0.0, 0.0, 1.0]  # by hand: it stays so beside the body
+    late.position = [12.0, 2.0, 2.0]  # by hand: from there it goes on to look
+    late.look_at = np.array([9.0, 2.0, 0.0])
+    early.position = early.position - [2.0, 0.0, 0.0]  # an old message of a slow page
     cart.positions = [10.0, 2.0, 0.0]
-    follower.update([late])
+    follower.update([early, late])
     np.testing.assert_allclose(late.position - [10.0, 2.0, 0.0], [3.0, 0.0, 2.0])
+    np.testing.assert_allclose(early.position - [10.0, 2.0, 0.0], [3.0, 0.0, 1.0])
 
 
 def test_the_camera_is_set_and_read(arm_viewer):

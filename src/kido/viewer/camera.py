@@ -204,16 +204,14 @@ class Follower:
                 show_pose(client, pose)
         elif self.body is not None:
             p = np.array(self.body.world_transform[:3, 3])
-            shift = p - self._last
-            moved = bool(np.any(np.abs(shift) > 1e-6))
+            moved = bool(np.any(np.abs(p - self._last) > 1e-6))
             for client in clients:
-                camera = client.camera
-                if client.client_id not in self._along:  # opened since
+                if moved or client.client_id not in self._along:  # or opened since
+                    camera = client.camera
+                    # What a slow page tells of its camera is old; from where it looks at its target is right.
                     offset = camera.position - camera.look_at
                     camera.position = p + offset
                     camera.look_at = p
-                elif moved:
-                    camera.position = camera.position + shift
             self._along = {client.client_id for client in clients}
             if moved:
                 self._last = p
