@@ -18,7 +18,7 @@ from kido.analysis.workers import Found, LocalWorkers, Run, Task, Workers
 from kido.attributes import FixedAttributes
 from kido.errors import ModelError
 from kido.jit.team import available_cores
-from kido.math.transform import as_flag
+from kido.math.transform import as_flag, as_positive
 
 SECONDS = 1.0  # that a batch is to take: long beside sending it, short beside losing it
 MODES = ("threads", "processes", "ray")
@@ -126,7 +126,12 @@ class Study(FixedAttributes):
         if mode not in MODES:
             raise ModelError(f"mode: expected one of {', '.join(MODES)}, got {mode!r}")
         number = available_cores() if workers is None else _count("workers", workers)
+        as_positive(batch_seconds, "batch_seconds", "s")
+        if file is not None and not isinstance(file, str | Path):
+            raise ModelError(f"file: expected a path, got {file!r}")
         path = None if file is None else Path(file)
+        if path is not None and not path.absolute().parent.is_dir():
+            raise ModelError(f"file: there is no folder {path.absolute().parent} for {path.name!r}")
         identity = {
             "factors": self.factors.described(),
             "run": getattr(self.run, "__qualname__", type(self.run).__name__),

@@ -274,10 +274,9 @@ def check_rows(c, n, Q, first):
     c.run(c, 1, SAMPLED)
 
 
-@entry("i8(i8,i8,f8[::1],f8[::1],f8[:,::1],i8[::1])")
-def look_at_states(check, numbers, lower, upper, Q, good):
+@kernel
+def look_at_rows(c, n, lower, upper, Q, good):
     """Which states Q (n, columns) are free and within bounds: 1 in `good` (n,). Returns how many are not."""
-    c, n = lanes_view(CHECK, check), view(CHECK_NUMBERS, numbers)
     lanes, bad = n.hit.shape[0], 0
     for first in range(0, Q.shape[0], lanes):
         check_rows(c, n, Q, first)
@@ -288,6 +287,12 @@ def look_at_states(check, numbers, lower, upper, Q, good):
                     good[row] = 0
             bad += 1 - good[row]
     return bad
+
+
+@entry("i8(i8,i8,f8[::1],f8[::1],f8[:,::1],i8[::1])")
+def look_at_states(check, numbers, lower, upper, Q, good):
+    """`look_at_rows`, for calls from Python."""
+    return look_at_rows(lanes_view(CHECK, check), view(CHECK_NUMBERS, numbers), lower, upper, Q, good)
 
 
 @entry("i8(i8,i8,f8[:,::1],f8[:,::1])")
