@@ -48,8 +48,7 @@ def refusal(checker: CollisionChecker, states: Array, good: Any) -> StartError:
         message, contact = _fault(checker, states[0])
         return StartError(f"start: {message}", contact)
     message, contact = _fault(checker, states[1])
-    number = len(states) - 2
-    more = f" (and {number} more {'goal is' if number == 1 else 'goals are'} no better)" if number else ""
+    more = f" (and {len(states) - 2} more goals are no better)" if len(states) > 2 else ""
     return GoalError(f"goal: {message}{more}", contact)
 
 
