@@ -371,9 +371,9 @@ def test_mistakes_are_named():
 def test_answers_do_not_depend_on_neighbours(exact, obstacles):
     """States one at a time and in batches, in two orders, near obstacles and the arm itself: the same answers."""
     room, edge = Environment(), 0.3 / obstacles ** (1.0 / 3.0)
-    for k, place in enumerate(np.random.default_rng(6).uniform(-0.2, 0.2, (obstacles, 3))):
+    for k, place in enumerate(np.random.default_rng(6).uniform(-0.4, 0.4, (obstacles, 3))):
         kind = (Box((edge, 0.7 * edge, 0.8 * edge)), Capsule(0.3 * edge, edge), Cylinder(0.4 * edge, edge))[k % 3]
-        room.add(f"it{k}", kind, place * (obstacles > 1) + [0.35, 0.1, 0.6])
+        room.add(f"it{k}", kind, place * (obstacles > 1) + [0.35 if obstacles == 1 else 0.7, 0.1, 0.6])
     checker = CollisionChecker(arm(4, Cylinder(0.2, 0.2)), room, tolerance=0.02, exact=exact)
     q = np.random.default_rng(3).uniform(-2.9, 2.9, (1000, 4))
     together, order = checker.states_are_free(q), np.random.default_rng(4).permutation(len(q))

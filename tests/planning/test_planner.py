@@ -171,7 +171,7 @@ def test_mistakes_are_named():
     for options in ({"step": 0.0}, {"seed": -1}, {"max_nodes": 0.5}):
         with pytest.raises(kido.StateError, match=next(iter(options))):
             RRTConnect(checker, **options)
-    path = planner.plan(START, GOAL)
+    path = planner.plan(START, GOAL, max_seconds=60.0)
     for call in (shortened, smooth_curve):
         with pytest.raises(kido.StateError, match="expected a path that a planner found"):
             call(checker, path.states)  # type: ignore[arg-type]

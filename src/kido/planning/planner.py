@@ -103,6 +103,7 @@ class RRTConnect(FixedAttributes):
         }
         self._nodes, self._step = nodes, step
         self._rrt = self._table(self._first)
+        self._compile()
 
     def _table(self, table: Array, like: RRT | None = None) -> RRT:
         made = RRT(columns=table.shape[1], table=table, **self._parts)
@@ -112,6 +113,13 @@ class RRTConnect(FixedAttributes):
             made.grown = like.grown
         made.edge = self.checker.edge_table
         return made
+
+    def _compile(self) -> None:
+        """Have compiled what searches, so that no search takes that long."""
+        self._rrt.edge = self.checker.edge_table
+        nothing, good = np.full((1, len(self._rrt.x)), np.nan), np.zeros(1, np.int64)
+        begin_search(self._rrt.address, *self._loose, nothing, good, 0)
+        grow_trees(self._rrt.address, 0)
 
     @in_turn
     def plan(
