@@ -5,9 +5,10 @@ from kido.flexible.body import FlexibleBody, flexible_bodies
 from kido.flexible.files import read_modes, write_modes
 from kido.flexible.joint import ModalJoint, NodeJoint
 from kido.flexible.modes import ModeNode, Modes
+from kido.flexible.surface import ModeSurface
 from kido.flexible.tree import FlexibleMotion, FlexibleTree
 
 __all__ = [
-    "FlexibleBody", "FlexibleMotion", "FlexibleTree", "Material", "ModalJoint", "ModeNode", "Modes", "NodeJoint",
+    "FlexibleBody", "FlexibleMotion", "FlexibleTree", "Material", "ModalJoint", "ModeNode", "ModeSurface", "Modes", "NodeJoint",
     "Section", "beam_modes", "flexible_bodies", "read_modes", "write_modes",
 ]  # fmt: skip
