@@ -171,6 +171,12 @@ class DeformingBodies:
         return float(max(found, default=0.0))
 
 
+def modal_columns(skeletons: Sequence[Any]) -> list[int]:
+    """Which of the positions of skeletons, one after another, are modal coordinates of flexible bodies."""
+    dofs = [dof for skeleton in skeletons for dof in skeleton.dofs]
+    return [k for k, dof in enumerate(dofs) if dof.joint.has_modes]
+
+
 def scale_colors() -> NDArray[np.uint8]:
     """(BANDS, 3) bytes: blue, white, red."""
     blue, white, red = np.array([38, 88, 168.0]), np.array([238, 238, 234.0]), np.array([184, 36, 44.0])

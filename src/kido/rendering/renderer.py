@@ -12,7 +12,7 @@ from kido.attributes import FixedAttributes, dataclass
 from kido.batch import Batch
 from kido.errors import StateError
 from kido.rendering.camera import Camera, CameraNode, anchor_of
-from kido.rendering.deforming import Deformation, DeformingBodies
+from kido.rendering.deforming import Deformation, DeformingBodies, modal_columns
 from kido.rendering.geometry import MeshKey, Part
 from kido.rendering.graphics import GraphicsRasterizer
 from kido.rendering.model import Model, bodies_of, drawn_version, skeletons_of, up_axis
@@ -161,7 +161,7 @@ class Renderer(FixedAttributes):
         X = self._transforms_of(positions, transforms)
         eta = np.repeat(self._deforming.coordinates()[None], len(X), axis=0)
         if positions is not None:
-            eta = np.asarray(positions, float)[:, self._modal_columns()]
+            eta = np.asarray(positions, float)[:, modal_columns(skeletons_of(self._model))]
         X = self._amplified(X, eta)
         body, relative = anchor_of(camera)
         if body is None:
@@ -203,15 +203,6 @@ class Renderer(FixedAttributes):
                     skins.append(Instance(skin.body, part, color, skin.opacity, skin.shape, skin.casts))
                     points.append(vertices)
         return scene_of(self._solids, skins, self._up, self._fade), np.concatenate(points)
-
-    def _modal_columns(self) -> list[int]:
-        """Which positions of the skeletons, one after another, are modal coordinates."""
-        found, start = [], 0
-        for skeleton in skeletons_of(self._model):
-            own = (one.flexible for one in self._deforming.all if one.flexible.body.skeleton is skeleton)
-            found += [start + k for flexible in own for k in range(flexible.dofs.start, flexible.dofs.stop)]
-            start += skeleton.num_dofs
-        return found
 
     def _amplified(self, X: NDArray[np.float64], eta: NDArray[np.float64]) -> NDArray[np.float64]:
         factor = self.deformation.amplification
