@@ -7,8 +7,9 @@ from kido.flexible.joint import ModalJoint, NodeJoint
 from kido.flexible.modes import ModeNode, Modes
 from kido.flexible.surface import ModeSurface
 from kido.flexible.tree import FlexibleMotion, FlexibleTree
+from kido.flexible.vibrations import Vibrations, vibrations
 
 __all__ = [
     "FlexibleBody", "FlexibleMotion", "FlexibleTree", "Material", "ModalJoint", "ModeNode", "ModeSurface", "Modes", "NodeJoint",
-    "Section", "beam_modes", "flexible_bodies", "read_modes", "write_modes",
+    "Section", "Vibrations", "beam_modes", "flexible_bodies", "read_modes", "vibrations", "write_modes",
 ]  # fmt: skip

@@ -88,6 +88,8 @@ class DeformingSet(Layer):
                 color=color,
                 flat_shading=True,
                 side="double",
+                # As of other shapes: the browser's maps of shadows are too coarse for the models.
+                receive_shadow=False,
                 opacity=None if one.opacity >= 1.0 else one.opacity,
             )
         else:
