@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import kido
-from kido.flexible import FlexibleBody, Material, Modes, ModeNode, ModeSurface, Section, beam_modes, vibrations
+from kido.flexible import FlexibleBody, Material, Modes, ModeNode, ModeSurface, Section, beam_modes, vibrations, write_modes
+from kido.cli import main
 from kido.rendering import Camera, Deformation, Pinhole, Renderer, look_at
-from kido.viewer import Trajectory, TrajectorySampler, Viewer, export_html
+from kido.viewer import Trajectory, TrajectorySampler, Viewer, export_html, mode_shape
 
 ALUMINIUM = Material(7e10, 2700.0)
 ALL_KINDS = {"bending_y": 2, "bending_z": 2, "axial": 1, "torsion": 1}
@@ -310,3 +311,40 @@ def test_a_node_may_have_axes_of_its_own() -> None:
         ModeNode("n", (0, 0, 0), np.zeros((3, 1)), orientation=np.full((3, 3), np.nan))
     with pytest.raises(kido.ModelError, match="node 'n': position: expected finite numbers"):
         ModeNode("n", (0, np.nan, 0), np.zeros((3, 1)))
+
+
+# Mode shapes -------------------------------------------------------------------------------------------------
+
+
+def test_mode_shapes_are_motions_about_where_it_is() -> None:
+    skeleton, _ = arm()
+    skeleton.positions = [0.4, 0.0, 0.0]
+    motion = mode_shape(skeleton, "beam.bending_z1", duration=1.0, fps=20.0)
+    assert motion.modes is not None and motion.num_frames == 21
+    wave = np.sin(2.0 * np.pi * motion.times)
+    assert np.allclose(motion.modes, 0.1 * wave[:, None] * [1.0, 0.0], rtol=0.1, atol=1e-12)  # a tenth of its extent
+    assert np.array_equal(skeleton.positions, [0.4, 0.0, 0.0])
+    given = mode_shape(skeleton, 1, amplitude=0.01, duration=1.0, fps=20.0)
+    shape = vibrations(skeleton).shapes[:, 1]
+    assert given.modes is not None
+    assert np.allclose(given.modes[5], 0.01 * shape[1:], rtol=1e-9)
+    with pytest.raises(kido.NameLookupError, match="no coordinate 'beam.bending_x1'"):
+        mode_shape(skeleton, "beam.bending_x1")
+    for wrong in (0, 3, True, 1.5):
+        with pytest.raises(kido.StateError, match="expected a whole number from 1 to 2"):
+            mode_shape(skeleton, wrong)  # type: ignore[arg-type]
+    for option in ({"amplitude": -1.0}, {"duration": np.nan}, {"fps": 0.0}):
+        with pytest.raises(kido.StateError, match=f"mode shape: {next(iter(option))} is"):
+            mode_shape(skeleton, 1, **option)
+
+
+def test_the_command_shows_a_file_of_modes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "beam.h5"
+    write_modes(path, beam_modes(1.0, Section.tube(0.02), ALUMINIUM, bending_z=2))
+    page = tmp_path / "mode.html"
+    assert main(["view", str(path), "--mode", "2", "--html", str(page)]) == 0
+    assert page.stat().st_size > 100_000
+    assert main(["view", str(path), "--mode", "3", "--html", str(page)]) != 0
+    assert "--mode 3: expected a whole number from 1 to 2" in capsys.readouterr().err
+    assert main(["view", "arm7", "--mode", "1", "--html", str(page)]) != 0
+    assert "--mode 1: arm7 is no file of modes" in capsys.readouterr().err

@@ -74,6 +74,18 @@ def read_modes(path: str | os.PathLike[str]) -> Modes:
     return Modes.from_dict(data)
 
 
+def holds_modes(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is one of modes; False for what is no file of HDF5."""
+    import h5py  # when it is asked for: worlds import this package
+
+    try:
+        file: Any
+        with h5py.File(path, "r") as file:
+            return file.attrs.get("format") == FORMAT
+    except OSError:
+        return False
+
+
 def _surface_arrays(data: dict[str, Any]) -> dict[str, Any]:
     """Arrays of `ModeSurface.to_dict` by their places in its group."""
     fields = data.get("fields", {})
