@@ -41,10 +41,10 @@ VIEWS = {  # time [s], camera and what it looks at [m], from the origin of a bod
 MOMENTS = {
     "tire": ((6.0, 16.5, 24.6, 27.4, 34.0, 38.5, 43.0, 59.0), (-0.8, -3.2, 2.1), (1.05, 0.0, 0.65)),
     "door": ((1.5, 3.7, 5.0, 6.4), (-1.5, -2.0, 2.2), (0.7, 0.0, 0.8)),
-    "satellite": ((1.0, 3.0, 5.0, 7.5), (5.0, -11.0, 5.0), (0.0, 0.0, -0.4)),
+    "satellite": ((1.0, 3.0, 5.0, 7.5), (6.5, -14.3, 6.4), (0.0, 0.0, -0.2)),
 }
 PRESSED = {"spacecraft": ("V", "3"), "satellite": ("1",)}  # at the start
-LOOKS = {"satellite": Deformation(5.0, "strain")}  # of flexible bodies
+LOOKS = {"satellite": Deformation(5.0, "strain", 8e-4)}  # of flexible bodies
 
 
 def picture(
