@@ -19,9 +19,9 @@ from benchmarks.timing import machine
 from kido.flexible import FlexibleBody, FlexibleTree, Material, Section, beam_modes, entries
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests/flexible"))
-import test_flexible_crank as crank  # noqa: E402
-import test_flexible_ground as ground  # noqa: E402
-import test_flexible_truths as truths  # noqa: E402
+import test_flexible_crank as crank
+import test_flexible_ground as ground
+import test_flexible_truths as truths
 
 EXACT = {5.0: -0.468279, 7.5: -0.559178, 10.0: -0.363127}  # a geometrically exact beam of 20 elements
 EXACT_LEAST, ASSUMED = -0.573798, {5.0: -0.468786, 7.5: -0.559555, 10.0: -0.362898}
@@ -80,7 +80,9 @@ def rows() -> list[tuple[str, str, str, str]]:
 def chain(bodies: int, modes: int = 6) -> FlexibleTree:
     """Flexible links on hinges."""
     skeleton = kido.Skeleton("chain")
-    beam = beam_modes(0.5, Section.tube(0.02, 0.018), Material(7e10, 2700.0), bending_y=modes // 2, bending_z=modes // 2)
+    beam = beam_modes(
+        0.5, Section.tube(0.02, 0.018), Material(7e10, 2700.0), bending_y=modes // 2, bending_z=modes // 2
+    )
     parent = None
     for k in range(bodies):
         axis = (0, 1, 0) if k % 2 else (0, 0, 1)

@@ -40,7 +40,13 @@ def rod() -> tuple[Modes, np.ndarray]:
     B = np.zeros((4, 4))
     B[0, 2], B[0, 3], B[1, 3] = -16.0 / PI**3, 8.0 / PI**3 - 1.0 / PI, 0.5 / PI
     B = volume * (B - B.T)
-    J1_, J2_, S1, R1, R2 = np.zeros((4, 3, 3)), np.zeros((4, 4, 3, 3)), np.zeros((4, 3)), np.zeros((4, 3)), np.zeros((4, 4, 3))
+    J1_, J2_, S1, R1, R2 = (
+        np.zeros((4, 3, 3)),
+        np.zeros((4, 4, 3, 3)),
+        np.zeros((4, 3)),
+        np.zeros((4, 3)),
+        np.zeros((4, 4, 3)),
+    )
     J1_[:, 2, 2] = 2.0 * DENSITY * V.T @ (volume * L2 * np.array([0, 0, 1 / 3, 1 / 6]))
     J2_[:, :, 2, 2] = V.T @ M @ V
     S1[:, 0], S1[:, 1], R1[:, 2] = V.T @ along * DENSITY, V.T @ across * DENSITY, V.T @ turn * DENSITY
@@ -115,7 +121,11 @@ def accelerations(t: float, q: np.ndarray, qd: np.ndarray, nonlinear: bool) -> n
     MQ = mass * scipy.linalg.block_diag(0.5, 0.5, [[8.0, 1.0], [1.0, 2.0]])
     slim = PI**4 / 24.0 * (HEIGHT / L2) ** 2
     KQ = stiff * scipy.linalg.block_diag(slim, 16.0 * slim, np.array([[16.0, -8.0], [-8.0, 7.0]]) / 3.0)
-    c1, c2, c12 = v * np.array([0, 0, 2 / 3, 1 / 6]), v * np.array([2 / PI, 0, 0, 0]), v * L2 * np.array([0, 0, 2, 1]) / 6
+    c1, c2, c12 = (
+        v * np.array([0, 0, 2 / 3, 1 / 6]),
+        v * np.array([2 / PI, 0, 0, 0]),
+        v * L2 * np.array([0, 0, 2, 1]) / 6,
+    )
     c21 = v * L2 * np.array([1 / PI, -0.5 / PI, 0, 0])
     BQ = np.zeros((4, 4))
     BQ[0, 2], BQ[0, 3], BQ[1, 3] = -16.0 / PI**3, 8.0 / PI**3 - 1.0 / PI, 0.5 / PI
@@ -135,7 +145,9 @@ def accelerations(t: float, q: np.ndarray, qd: np.ndarray, nonlinear: bool) -> n
     # The slider's mass at x = L1 cos p1 + reach cos p2, and the height of the tip.
     x, y = np.array([-reach * np.sin(p2), 0, 0, 0, np.cos(p2)]), np.array([reach * np.cos(p2), 0, 0, 0, np.sin(p2)])
     spin = L1 * v1**2 * np.array([-np.cos(p1), -np.sin(p1)])
-    spin += v2**2 * reach * np.array([-np.cos(p2), -np.sin(p2)]) + 2.0 * v2 * qd[3] * np.array([-np.sin(p2), np.cos(p2)])
+    spin += v2**2 * reach * np.array([-np.cos(p2), -np.sin(p2)]) + 2.0 * v2 * qd[3] * np.array(
+        [-np.sin(p2), np.cos(p2)]
+    )
     A[:5, :5] += M3 * np.outer(x, x)
     b[:5] -= M3 * x * spin[0]
     A[5, :5], A[:5, 5], b[5] = y, y, -spin[1]

@@ -25,9 +25,7 @@ def quadruped() -> kido.Skeleton:
     head.add_shape(kido.Box((0.1, 0.12, 0.08)))
     rear = kido.Inertia(0.6, moment=2e-3 * np.eye(3))
     tail = skeleton.add_body("tail", kido.WeldJoint(), trunk.body, rear)
-    shin = beam_modes(
-        0.3, Section.tube(0.012, 0.01), aluminium, bending_y=2, bending_z=2, axial=2, damping_ratio=0.02
-    )
+    shin = beam_modes(0.3, Section.tube(0.012, 0.01), aluminium, bending_y=2, bending_z=2, axial=2, damping_ratio=0.02)
     for end, carrier in (("front", head), ("rear", tail)):
         for name, side in (("left", 1.0), ("right", -1.0)):
             X = np.array([[0.0, 0, 1, 0], [0, 1, 0, 0.08 * side], [-1, 0, 0, 0], [0, 0, 0, 1]])  # x down

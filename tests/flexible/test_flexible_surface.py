@@ -9,8 +9,18 @@ import numpy as np
 import pytest
 
 import kido
-from kido.flexible import FlexibleBody, Material, Modes, ModeNode, ModeSurface, Section, beam_modes, vibrations, write_modes
 from kido.cli import main
+from kido.flexible import (
+    FlexibleBody,
+    Material,
+    ModeNode,
+    Modes,
+    ModeSurface,
+    Section,
+    beam_modes,
+    vibrations,
+    write_modes,
+)
 from kido.rendering import Camera, Deformation, Pinhole, Renderer, look_at
 from kido.viewer import Trajectory, TrajectorySampler, Viewer, export_html, mode_shape
 
@@ -68,9 +78,7 @@ def test_a_rectangles_outline_has_its_sides() -> None:
 def test_strain_at_the_root_is_that_of_a_tip_force() -> None:
     """F L h / 2 E I above and below, F / E A from end to end: Craig-Bampton's modes bend as cubics."""
     section = Section.rectangle(0.05, 0.02)
-    beam = beam_modes(
-        2.0, section, ALUMINIUM, bending_z=2, axial=1, theory="euler-bernoulli", boundary="craig-bampton"
-    )
+    beam = beam_modes(2.0, section, ALUMINIUM, bending_z=2, axial=1, theory="euler-bernoulli", boundary="craig-bampton")
     node, force = beam.node("tip"), np.array([3e4, 0.0, 50.0])
     eta = node.translation.T @ force / beam.stiffness
     surface = beam.surface

@@ -178,7 +178,9 @@ class Renderer(FixedAttributes):
             found: dict[str, Any] = draw(self._scene, camera.lens, cameras, X, points, wanted)
         else:
             field = self.deformation.colors
-            limit = self.deformation.limit or max((self._deforming.largest(e, field) for e in eta if field), default=1.0)
+            limit = self.deformation.limit or max(
+                (self._deforming.largest(e, field) for e in eta if field), default=1.0
+            )
             one_by_one = [
                 draw(scene, camera.lens, cameras[k, None], X[k, None], points, wanted)
                 for k in range(len(X))

@@ -165,9 +165,7 @@ def motion_view(
     server: Any, model: Model, motion: Trajectory, show: tuple[str, ...], deformation: Deformation | None = None
 ) -> SceneView:
     """A model in a scene, with room for the contacts of its motion, and colours that reach its values."""
-    view = SceneView(
-        server, model, show=show, poses=(motion.positions[0], motion.wxyz[0]), deformation=deformation
-    )
+    view = SceneView(server, model, show=show, poses=(motion.positions[0], motion.wxyz[0]), deformation=deformation)
     for eta in () if motion.modes is None else motion.modes:
         view.deforming.see(eta)
     view.contacts.reserve(max((len(points) for points, _ in motion.contacts), default=0))
