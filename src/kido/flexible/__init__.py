@@ -10,6 +10,6 @@ from kido.flexible.tree import FlexibleMotion, FlexibleTree
 from kido.flexible.vibrations import Vibrations, vibrations
 
 __all__ = [
-    "FlexibleBody", "FlexibleMotion", "FlexibleTree", "Material", "ModalJoint", "ModeNode", "ModeSurface", "Modes", "NodeJoint",
-    "Section", "Vibrations", "beam_modes", "flexible_bodies", "read_modes", "vibrations", "write_modes",
+    "FlexibleBody", "FlexibleMotion", "FlexibleTree", "Material", "ModalJoint", "ModeNode", "ModeSurface", "Modes",
+    "NodeJoint", "Section", "Vibrations", "beam_modes", "flexible_bodies", "read_modes", "vibrations", "write_modes",
 ]  # fmt: skip

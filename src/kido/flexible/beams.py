@@ -346,7 +346,7 @@ class _Beam:
         )  # fmt: skip
 
     def surface(self, foreshortening: bool) -> ModeSurface:
-        """Sections along the beam, joined by triangles, with strain along the beam and stress, Young's modulus times it."""
+        """Sections along the beam, joined by triangles; strain along the beam, and stress, Young's modulus times it."""
         corners, (y, z) = self.section.corners, self.section.corners.T
         x = np.linspace(0.0, self.line.length, STATIONS)
         k, centre = len(corners), np.zeros((STATIONS, 2))

@@ -21,8 +21,8 @@ class FlexibleBody(FixedAttributes):
     The body's frame is the inboard node of the modes, so its joint is between the parent and that node. It gets the
     inertia of the undeformed body, and each node becomes a body without mass that is held by it: other bodies hang on
     these. The surface of the modes becomes a shape of the body, "surface", which is seen as it is deformed, and which
-    touches nothing. One more body without mass, BODY_modes, has a joint whose coordinates are the modes: coordinates of the
-    skeleton like others, named BODY.MODE, with springs and dampers, which are the modal stiffness and damping.
+    touches nothing. One more body without mass, BODY_modes, has a joint whose coordinates are the modes: coordinates of
+    the skeleton like others, named BODY.MODE, with springs and dampers, which are the modal stiffness and damping.
 
     Args:
         body: a body of a skeleton, without other inertia and bodies on it.

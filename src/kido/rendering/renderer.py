@@ -47,10 +47,10 @@ class Renderer(FixedAttributes):
     """Draws a model from any camera, without a screen: on the processor, with nothing to install, or on a card.
 
     Spheres, capsules, boxes, cylinders, cones, ellipsoids and planes are drawn from their equations, exactly; meshes
-    and height maps by their triangles; soft skins and flexible bodies as they are deformed. Shapes with `visual` are drawn, or those that
-    collide where none has. Follows what is added to the model, removed or changed. Colour has shapes seen through as
-    their opacity says; depth and segmentation have them as solid. Planes are seen from their outer side only, and
-    solids from outside.
+    and height maps by their triangles; soft skins and flexible bodies as they are deformed. Shapes with `visual` are
+    drawn, or those that collide where none has. Follows what is added to the model, removed or changed. Colour has
+    shapes seen through as their opacity says; depth and segmentation have them as solid. Planes are seen from their
+    outer side only, and solids from outside.
 
     Args:
         model: a World or a Skeleton.
