@@ -1,8 +1,8 @@
 """A flexible robot on the ground: where its energy goes, with modes of 10 kHz in steps of 1 ms.
 
 What dampers take in a step is h v D v, and what contacts take is their impulse times the mean of their points'
-velocities before and after it, both exactly for a rule that takes means; v is the mean velocity of the step. What is left between
-these and the loss of energy is the error of the steps, of second order, in what turns and is bent meanwhile.
+velocities before and after it, both exactly for a rule that takes means; v is the mean velocity of the step. What is
+left between these and the loss of energy is the error of the steps in what turns and is bent meanwhile.
 """
 
 from __future__ import annotations
