@@ -206,7 +206,7 @@ def two_panels(number: int) -> np.ndarray:
 @pytest.mark.parametrize(("number", "first"), BY_MODES.items())
 def test_a_hub_with_two_panels(number: int, first: float) -> None:
     """n clamped modes leave of the first antisymmetric vibration what was found with analytic ones."""
-    assert round(two_panels(number)[0], 5) == first
+    assert abs(two_panels(number)[0] - first) < 5.1e-6  # half the last digit; four modes are at the edge of it
 
 
 def test_a_hub_with_two_panels_by_many_modes() -> None:
