@@ -19,9 +19,9 @@ from benchmarks.timing import machine
 from kido.flexible import FlexibleBody, FlexibleTree, Material, Section, beam_modes, entries
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests/flexible"))
-import test_flexible_crank as crank
-import test_flexible_ground as ground
-import test_flexible_truths as truths
+import test_flexible_crank as crank  # pyright: ignore[reportMissingImports]
+import test_flexible_ground as ground  # pyright: ignore[reportMissingImports]
+import test_flexible_truths as truths  # pyright: ignore[reportMissingImports]
 
 EXACT = {5.0: -0.468279, 7.5: -0.559178, 10.0: -0.363127}  # a geometrically exact beam of 20 elements
 EXACT_LEAST, ASSUMED = -0.573798, {5.0: -0.468786, 7.5: -0.559555, 10.0: -0.362898}

@@ -25,7 +25,7 @@ from kido.rendering import Camera, Deformation, Pinhole, Renderer, look_at
 from kido.viewer import Trajectory, TrajectorySampler, Viewer, export_html, mode_shape
 
 ALUMINIUM = Material(7e10, 2700.0)
-ALL_KINDS = {"bending_y": 2, "bending_z": 2, "axial": 1, "torsion": 1}
+ALL_KINDS: dict[str, Any] = {"bending_y": 2, "bending_z": 2, "axial": 1, "torsion": 1}
 
 
 def arm() -> tuple[kido.Skeleton, FlexibleBody]:
@@ -134,7 +134,7 @@ def test_pictures_of_many_states_are_those_of_each() -> None:
     assert many.color is not None and many.depth is not None
     for k, q in enumerate(states):
         skeleton.positions = q
-        one = renderer.render(camera())
+        one: Any = renderer.render(camera())
         assert np.array_equal(many.depth[k], one.depth) and np.array_equal(many.color[k], one.color)
 
 

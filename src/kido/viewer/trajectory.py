@@ -331,4 +331,6 @@ class TrajectorySampler(FixedAttributes):
         wxyz = np.array(quaternions, dtype=float)
         wxyz /= np.linalg.norm(wxyz, axis=-1, keepdims=True)
         points = [skin for frame in skins for skin in frame]
-        return Trajectory(np.array(times), np.array(positions), wxyz, self._labels, list(contacts), points, modes)
+        return Trajectory(
+            np.array(times), np.array(positions), wxyz, self._labels, list(contacts), points, np.array(modes)
+        )
