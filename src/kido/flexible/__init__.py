@@ -14,11 +14,13 @@ from kido.flexible.reduction import modes_of_vectors, reduced_modes
 from kido.flexible.sid import read_sid
 from kido.flexible.solids import solid
 from kido.flexible.structure import Elements, Structure
+from kido.flexible.surface import ModeSurface
 from kido.flexible.tree import FlexibleMotion, FlexibleTree
+from kido.flexible.vibrations import Vibrations, vibrations
 
 __all__ = [
     "ElasticHinge", "Elements", "FlexibleBody", "FlexibleMotion", "FlexibleTree", "Material", "ModalJoint", "ModeNode",
-    "Modes", "NodeJoint", "Section", "Structure", "beam_hinge", "beam_modes", "elastic_hinge", "flexible_bodies",
+    "ModeSurface", "Modes", "NodeJoint", "Section", "Structure", "Vibrations", "beam_hinge", "beam_modes", "elastic_hinge", "flexible_bodies",
     "make_flexible", "modes_of_vectors", "plate", "read_abaqus", "read_modes", "read_nastran", "read_nastran_vectors",
-    "read_sid", "reduced_modes", "solid", "write_modes",
+    "read_sid", "reduced_modes", "solid", "vibrations", "write_modes",
 ]  # fmt: skip
