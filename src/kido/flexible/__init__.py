@@ -19,8 +19,8 @@ from kido.flexible.tree import FlexibleMotion, FlexibleTree
 from kido.flexible.vibrations import Vibrations, vibrations
 
 __all__ = [
-    "ElasticHinge", "Elements", "FlexibleBody", "FlexibleMotion", "FlexibleTree", "Material", "ModalJoint", "ModeNode",
-    "ModeSurface", "Modes", "NodeJoint", "Section", "Structure", "Vibrations", "beam_hinge", "beam_modes", "elastic_hinge", "flexible_bodies",
-    "make_flexible", "modes_of_vectors", "plate", "read_abaqus", "read_modes", "read_nastran", "read_nastran_vectors",
-    "read_sid", "reduced_modes", "solid", "vibrations", "write_modes",
+    "ElasticHinge", "Elements", "FlexibleBody", "FlexibleMotion", "FlexibleTree", "Material", "ModalJoint",
+    "ModeNode", "ModeSurface", "Modes", "NodeJoint", "Section", "Structure", "Vibrations", "beam_hinge", "beam_modes",
+    "elastic_hinge", "flexible_bodies", "make_flexible", "modes_of_vectors", "plate", "read_abaqus", "read_modes",
+    "read_nastran", "read_nastran_vectors", "read_sid", "reduced_modes", "solid", "vibrations", "write_modes",
 ]  # fmt: skip
