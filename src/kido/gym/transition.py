@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Model", "States", "Transition"]
 
 Array = NDArray[np.float64]
+_OF_STATES = ("positions", "velocities", "_model", "transforms", "body_velocities", "body_coms", "com", "inertias")
 Found = TypeVar("Found")
 
 
@@ -64,12 +65,17 @@ class States(FixedAttributes):
             self._found[function] = function(self)
         return self._found[function]
 
+    @classmethod
+    def of(cls, **fields: Any) -> Self:
+        """States of attributes that fit, without another look at them: a step of a single world is quick."""
+        made = cls.__new__(cls)
+        vars(made).update(fields, _found={})
+        return made
+
     def alone(self) -> States:
         """These states without what led to them; what was computed of them is shared."""
-        states = States(self.positions, self.velocities, self._model)
-        computed = ("transforms", "body_velocities", "body_coms", "com", "inertias")
-        vars(states).update({name: value for name, value in vars(self).items() if name in computed})
-        return states
+        own = vars(self)
+        return States.of(**{name: own[name] for name in _OF_STATES if name in own})
 
     @property
     def skeleton(self) -> Skeleton:
@@ -128,6 +134,7 @@ class Transition(States):
     Attributes:
         before: the states before the step; the same as these at the beginning.
         actions: (worlds, ...) as they were given, not clipped; zeros at the beginning.
+        last_actions: those of the step before; zeros at the beginning and in the first step.
         time_step: of the environment [s].
         elapsed: (worlds,) steps of the environment since the beginning.
         goals: (worlds, numbers) that `Start` gave at the beginning, such as targets.
@@ -138,6 +145,7 @@ class Transition(States):
 
     before: States
     actions: NDArray
+    last_actions: NDArray
     time_step: float
     elapsed: NDArray[np.int64]
     goals: Array
@@ -152,6 +160,7 @@ class Transition(States):
         *,
         before: States | None = None,
         actions: NDArray,
+        last_actions: NDArray,
         time_step: float,
         elapsed: NDArray[np.int64],
         goals: Array,
@@ -160,7 +169,8 @@ class Transition(States):
     ):
         super().__init__(positions, velocities, model)
         self.before = before or self
-        self.actions, self.time_step, self.elapsed, self.goals = actions, time_step, elapsed, goals
+        self.actions, self.last_actions, self.time_step = actions, last_actions, time_step
+        self.elapsed, self.goals = elapsed, goals
         self.contact_wrenches, self.actuator_forces = contact_wrenches, actuator_forces
 
     def rate(self, positions: Array, before: Array) -> Array:
