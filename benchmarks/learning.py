@@ -47,6 +47,20 @@ RUNS: dict[str, tuple[str, int, int, dict[str, Any]]] = {
             "learning_rate": falling(1e-3), "clip_range": falling(0.2),
         },
     ),
+    "Quadruped": (
+        "PPO", 1_000_000, 128,
+        {
+            "n_steps": 24, "batch_size": 256, "gae_lambda": 0.95, "gamma": 0.98, "n_epochs": 8, "ent_coef": 0.0,
+            "learning_rate": 5e-4, "policy_kwargs": {"net_arch": [128, 64], "log_std_init": -0.7},
+        },
+    ),
+    "HalfCheetah": (
+        "PPO", 1_000_000, 32,
+        {
+            "n_steps": 64, "batch_size": 256, "gae_lambda": 0.95, "gamma": 0.99, "n_epochs": 8, "ent_coef": 0.0,
+            "learning_rate": 5e-4, "policy_kwargs": {"net_arch": [64, 64], "log_std_init": -1.0},
+        },
+    ),
 }  # fmt: skip
 FORWARD: tuple[str, int, int, dict[str, Any]] = ("SAC", 100_000, 1, {"learning_starts": 10_000})
 
@@ -64,21 +78,26 @@ def returns(policy: Any, name: str) -> np.ndarray:
     return np.array(found)
 
 
-def train(name: str, seed: int, steps: int | None, home: str) -> tuple[Any, np.ndarray, float]:
+def train(name: str, seed: int, steps: int | None, home: str, minutes: float) -> tuple[Any, np.ndarray, float]:
     """The policy, (episodes, 2) steps and returns while learning, and seconds."""
     sb3: Any = importlib.import_module("stable_baselines3")
     helpers: Any = importlib.import_module("stable_baselines3.common.env_util")
     algorithm, most, number, options = RUNS.get(name, FORWARD)
-    there = home == "gymnasium"
-    full, extra = (THEIRS[name], {}) if there else (f"Kido/{name}-v0", {"lanes": False})
-    env = helpers.make_vec_env(full, n_envs=number, seed=seed, env_kwargs=extra)
+    if home == "gymnasium":
+        env = helpers.make_vec_env(THEIRS[name], n_envs=number, seed=seed)
+    elif number == 1:
+        env = helpers.make_vec_env(f"Kido/{name}-v0", seed=seed, env_kwargs={"lanes": False})
+    else:
+        vector: Any = importlib.import_module("kido.gym.sb3")
+        env = vector.StableBaselinesVecEnv(kido.gym.environment(name).vector(number, autoreset_mode="SameStep"))
+        env.seed(seed)
     policy = getattr(sb3, algorithm)("MlpPolicy", env, seed=seed, device="cpu", **options)
-    start = time.process_time()
+    start, until = time.process_time(), time.monotonic() + 60.0 * minutes
     curve: list[tuple[int, float]] = []
 
     def note(values: dict[str, Any], _: Any) -> bool:
         curve.extend((policy.num_timesteps, i["episode"]["r"]) for i in values["infos"] if "episode" in i)
-        return True
+        return time.monotonic() < until
 
     policy.learn(steps or most, callback=note)
     return policy, np.array(curve), time.process_time() - start
@@ -108,6 +127,7 @@ def main() -> None:
     parser.add_argument("--names", nargs="*", choices=kido.gym.names())
     parser.add_argument("--seeds", nargs="*", type=int, default=[0])
     parser.add_argument("--steps", type=int)
+    parser.add_argument("--minutes", type=float, default=np.inf, help="after which a run ends, whatever its steps")
     parser.add_argument("--home", choices=("kido", "gymnasium"), default="kido")
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--image")
@@ -116,7 +136,7 @@ def main() -> None:
     rows = []
     for name in [] if options.image and not options.names else options.names or RUNS:
         for seed in options.seeds:
-            policy, curve, seconds = train(name, seed, options.steps, options.home)
+            policy, curve, seconds = train(name, seed, options.steps, options.home, options.minutes)
             found = [returns(policy, full) for full in (f"Kido/{name}-v0", THEIRS.get(name)) if full]
             earned = [f"{r.mean():.0f} +- {r.std():.0f}" for r in found] + [""] * (2 - len(found))
             home = {"kido": "KIDO", "gymnasium": "Gymnasium"}[options.home]

@@ -43,6 +43,7 @@ class Lanes(FixedAttributes):
     """
 
     goals: Array
+    elapsed: NDArray[np.int64]
 
     def __init__(self, environment: Environment, number: int, threads: int | None = None, lanes: bool = True):
         self.environment = environment
@@ -108,7 +109,9 @@ class Lanes(FixedAttributes):
         if e.gears is None:
             space = e.action_space
         else:
-            self._driven = np.array([self._dof(name, "gears") for name in e.gears])
+            driven = [self._dof(name, "gears") for name in e.gears]
+            in_a_row = driven == [*range(driven[0], driven[0] + len(driven))] if driven else False
+            self._driven = slice(driven[0], driven[-1] + 1) if in_a_row else np.array(driven, np.int64)
             self._gears = np.array(list(e.gears.values()), dtype=float)
             space = e.action_space or spaces.Box(-1.0, 1.0, (len(e.gears),), np.float32)
             if space.shape != (len(e.gears),):
@@ -147,12 +150,13 @@ class Lanes(FixedAttributes):
         starts = [self._start(rng) for rng in generators]
         q, u, goals = (np.array([start[k] for start in starts]) for k in range(3))
         self.worlds.reset(which, q, u, properties)
-        self._q[which], self._u[which] = q, u
+        # what transitions have is left as it was
+        mine = ("_q", "_u", "goals", "elapsed", "_last_actions")
+        for name, values in zip(mine, (q, u, goals, 0, 0), strict=True):
+            changed = getattr(self, name).copy()
+            changed[which] = values
+            setattr(self, name, changed)
         self._last = None
-        self.goals[which] = goals
-        self.elapsed[which] = 0
-        self._last_actions = self._last_actions.copy()
-        self._last_actions[which] = 0
 
     def present(self) -> Transition:
         """The worlds as at a beginning: without a step before."""
@@ -218,7 +222,7 @@ class Lanes(FixedAttributes):
         worlds, last = self.worlds, self._last
         before = States.of(positions=self._q, velocities=self._u, _model=self._model) if last is None else last.alone()
         q, u = map(np.array, worlds.step(self._commands(actions, before), self.environment.frame_skip))
-        self.elapsed += 1
+        self.elapsed = self.elapsed + 1
         wrenches = np.array(worlds.contact_wrenches) if self.environment.bodies else self._no_wrenches
         forces = np.array(worlds.actuator_forces)
         failed = worlds.errors
@@ -229,13 +233,13 @@ class Lanes(FixedAttributes):
                 wrenches[k] = 0.0
         if self._speeds is not None:
             u = self._within(u)
-        self._q, self._u = q.copy(), u.copy()
+        self._q, self._u, actions = q, u, actions.copy()
         self._last = found = Transition.of(
             positions=q, velocities=u, _model=self._model, before=before, actions=actions,
-            last_actions=self._last_actions, time_step=self.time_step, elapsed=self.elapsed.copy(),
-            goals=self.goals.copy(), contact_wrenches=wrenches, actuator_forces=forces,
+            last_actions=self._last_actions, time_step=self.time_step, elapsed=self.elapsed,
+            goals=self.goals, contact_wrenches=wrenches, actuator_forces=forces,
         )  # fmt: skip
-        self._last_actions = actions.copy()
+        self._last_actions = actions
         return found, failed
 
     def _within(self, u: Array) -> Array:
@@ -261,10 +265,10 @@ class Lanes(FixedAttributes):
         if isinstance(given, Mapping):
             reward = np.zeros(n)
             for name, term in given.items():
-                infos[f"reward_{name}"] = values = np.zeros(n) + term
+                infos[f"reward_{name}"] = values = _row(term, n)
                 reward += values
         else:
-            reward = np.zeros(n) + given
+            reward = _row(given, n)
         ended = np.zeros(n, bool) if e.terminated is None else np.array(e.terminated(transition), bool)
         for k in failed:
             reward[k], ended[k] = 0.0, True
@@ -295,6 +299,12 @@ class Lanes(FixedAttributes):
         color = self._renderer.render(Camera(Pinhole(view.width, view.height), pose)).color
         assert color is not None
         return color
+
+
+def _row(values: Any, n: int) -> Array:
+    """Numbers of n worlds, of its own memory."""
+    found = np.array(values, dtype=float)
+    return found if found.shape == (n,) else np.zeros(n) + found
 
 
 def _stacked(drawn: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

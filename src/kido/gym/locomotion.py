@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from kido.gym import robots
+from kido.gym import measures, robots
 from kido.gym.environment import Environment, Start, View, around
 from kido.gym.transition import Array, States, Transition
 from kido.simulation import World
@@ -27,7 +27,8 @@ FREE = 6  # coordinates of what floats
 
 def effort(t: Transition, weight: float) -> Array:
     """The cost of actions."""
-    return -weight * np.square(t.actions.astype(float)).sum(axis=1)
+    a = t.actions.astype(float)
+    return -weight * (a * a).sum(axis=1)
 
 
 def within(values: Array, low: float, high: float) -> Array:
@@ -178,30 +179,17 @@ def floating(s: States) -> tuple[Array, Array]:
         [x, y, z, quaternion (w, x, y, z), joints] (worlds, dofs + 1) and [velocity in world axes, angular velocity in
         body axes, joints] (worlds, dofs).
     """
-    r = s.positions[:, :3]
-    angle = np.sqrt((r * r).sum(axis=1))[:, None]
-    vector = 0.5 * np.sinc(angle / (2.0 * np.pi)) * r  # sin(angle / 2) along the axis
-    R = s.transforms[:, 0, :3, :3]
-    linear = (R * s.velocities[:, None, 3:FREE]).sum(axis=2)
-    return (
-        np.concatenate([s.positions[:, 3:FREE], np.cos(0.5 * angle), vector, s.positions[:, FREE:]], axis=1),
-        np.concatenate([linear, s.velocities[:, :3], s.velocities[:, FREE:]], axis=1),
-    )
-
-
-def _cross(a: Array, b: Array) -> Array:
-    """Cross products of rows of three numbers; `numpy.cross` takes several times as long for few of them."""
-    found = np.empty(np.broadcast_shapes(a.shape, b.shape))
-    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        found[..., i] = a[..., j] * b[..., k] - a[..., k] * b[..., j]
+    n, dofs = s.positions.shape
+    found = np.empty((n, dofs + 1)), np.empty((n, dofs))
+    measures.floating_state(s.positions, s.velocities, s.transforms, *found)
     return found
 
 
 def external_wrenches(t: Transition) -> Array:
     """(worlds, bodies, 6) contact wrenches on all bodies as [moment; force] about the robot's centre of mass."""
-    arm = t.transforms[:, :, :3, 3] - t.com[:, None]
-    moment, force = t.contact_wrenches[..., :3], t.contact_wrenches[..., 3:]
-    return np.concatenate([moment + _cross(arm, force), force], axis=2)
+    found = np.empty(t.contact_wrenches.shape)
+    measures.wrenches_about(t.transforms, t.com, t.contact_wrenches, found, 0)
+    return found
 
 
 def _floating_info(t: Transition, x_velocity: Array, y_velocity: Array) -> dict[str, Array]:
@@ -299,8 +287,9 @@ def ant(
 
 def com_velocities(t: Transition) -> Array:
     """(worlds, bodies, 6) [angular; linear] velocities of the bodies' points at the robot's centre of mass."""
-    w, v = t.body_velocities[..., :3], t.body_velocities[..., 3:]
-    return np.concatenate([w, v + _cross(w, t.com[:, None] - t.transforms[..., :3, 3])], axis=2)
+    found = np.empty(t.body_velocities.shape)
+    measures.wrenches_about(t.transforms, t.com, t.body_velocities, found, 1)
+    return found
 
 
 def humanoid(

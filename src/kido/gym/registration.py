@@ -12,6 +12,7 @@ from kido.errors import NameLookupError
 from kido.gym.classic import cart_pole, pendulum
 from kido.gym.environment import Environment
 from kido.gym.locomotion import ant, half_cheetah, hopper, humanoid, reacher, walker2d
+from kido.gym.quadruped import quadruped
 from kido.gym.single import KidoEnv
 from kido.gym.vector import KidoVectorEnv
 
@@ -74,5 +75,5 @@ def make_vector(name: str, num_envs: int = 1, **options: Any) -> KidoVectorEnv:
     return environment(name, **options).vector(num_envs, **faces)
 
 
-for _maker in (cart_pole, pendulum, reacher, hopper, walker2d, half_cheetah, ant, humanoid):
+for _maker in (cart_pole, pendulum, reacher, hopper, walker2d, half_cheetah, ant, humanoid, quadruped):
     register(_maker().name, _maker)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kido.attributes import FixedAttributes
 from kido.batch import Batch
+from kido.gym import measures
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Model", "States", "Transition"]
 
 Array = NDArray[np.float64]
-_OF_STATES = ("positions", "velocities", "_model", "transforms", "body_velocities", "body_coms", "com", "inertias")
+_OF_STATES = ("positions", "velocities", "_model", "transforms", "body_velocities", "_centres", "inertias")
 Found = TypeVar("Found")
 
 
@@ -28,11 +29,12 @@ class Model:
     Attributes:
         skeleton: the one that is driven.
         batch: its kinematics.
+        dofs: number of its coordinates.
         mass, com, moment: of its bodies (bodies,), (bodies, 3), (bodies, 3, 3), about their centres of mass.
     """
 
     def __init__(self, skeleton: Skeleton):
-        self.skeleton, self.batch = skeleton, Batch(skeleton, threads=1)
+        self.skeleton, self.batch, self.dofs = skeleton, Batch(skeleton, threads=1), skeleton.num_dofs
         self.mass = np.array([body.mass for body in skeleton.bodies])
         self.com = np.array([body.inertia.com for body in skeleton.bodies])
         self.moment = np.array([body.inertia.moment for body in skeleton.bodies])
@@ -85,43 +87,41 @@ class States(FixedAttributes):
     @cached_property
     def transforms(self) -> Array:
         """(worlds, bodies, 4, 4) world transforms of the bodies of `skeleton`."""
-        return self._model.batch.forward_kinematics(np.ascontiguousarray(self.positions[:, : self.skeleton.num_dofs]))
+        model = self._model
+        return model.batch.forward_kinematics(np.ascontiguousarray(self.positions[:, : model.dofs]))
 
     @cached_property
     def body_velocities(self) -> Array:
         """(worlds, bodies, 6) velocities of the bodies of `skeleton`, as `Batch.body_velocities`."""
-        dofs = self.skeleton.num_dofs
+        dofs = self._model.dofs
         q, u = (np.ascontiguousarray(x[:, :dofs]) for x in (self.positions, self.velocities))
         return self._model.batch.body_velocities(q, u)
 
     @cached_property
+    def _centres(self) -> tuple[Array, Array]:
+        """Centres of mass of bodies, and of all."""
+        X, model = self.transforms, self._model
+        found = np.empty((*X.shape[:2], 3)), np.empty((len(X), 3))
+        measures.centres(X, model.mass, model.com, *found)
+        return found
+
+    @property
     def body_coms(self) -> Array:
         """(worlds, bodies, 3) centres of mass of the bodies of `skeleton` [m], world axes."""
-        X = self.transforms
-        return (X[..., :3, :3] * self._model.com[:, None, :]).sum(axis=-1) + X[..., :3, 3]
+        return self._centres[0]
 
-    @cached_property
+    @property
     def com(self) -> Array:
         """(worlds, 3) centre of mass of `skeleton` [m], by the masses of the model."""
-        mass = self._model.mass
-        return (mass[:, None] * self.body_coms).sum(axis=1) / mass.sum()
+        return self._centres[1]
 
     @cached_property
     def inertias(self) -> Array:
         """(worlds, bodies, 10) inertias of bodies about the centre of mass of all, world axes, by the model: moments
         xx, yy, zz, xy, xz, yz [kg m^2], mass times place (3) [kg m], mass [kg]."""
-        mass, R = self._model.mass, self.transforms[..., :3, :3]
-        place = self.body_coms - self.com[:, None]
-        x, y, z = place[..., 0], place[..., 1], place[..., 2]
-        half = (R[..., None, :] * self._model.moment[:, None]).sum(axis=-1)
-        turned = (half[..., None, :] * R[..., None, :, :]).sum(axis=-1)
-        found = np.empty((*x.shape, 10))
-        for k, (i, j, product) in enumerate(
-            ((0, 0, y * y + z * z), (1, 1, x * x + z * z), (2, 2, x * x + y * y), (0, 1, -x * y), (0, 2, -x * z),
-             (1, 2, -y * z))
-        ):  # fmt: skip
-            found[..., k] = turned[..., i, j] + mass * product
-        found[..., 6:9], found[..., 9] = mass[:, None] * place, mass
+        X, model = self.transforms, self._model
+        found = np.empty((*X.shape[:2], 10))
+        measures.inertias_about(X, model.mass, model.moment, *self._centres, found)
         return found
 
 
