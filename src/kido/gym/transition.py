@@ -84,6 +84,11 @@ class States(FixedAttributes):
         """The model's skeleton, or its first that moves where coordinates of several are read."""
         return self._model.skeleton
 
+    @property
+    def batch(self) -> Batch:
+        """Kinematics and dynamics of `skeleton` for many states at once, by the model."""
+        return self._model.batch
+
     @cached_property
     def transforms(self) -> Array:
         """(worlds, bodies, 4, 4) world transforms of the bodies of `skeleton`."""
