@@ -60,7 +60,8 @@ class StableBaselinesVecEnv(_base):
         names = [name for name in self.infos if name in shown]
         infos: list[dict[str, Any]] = [{name: shown[name][k] for name in names} for k in range(self.num_envs)]
         for k in np.flatnonzero(over):
-            infos[k] |= {
+            last = shown["final_info"]
+            infos[k] = {name: last[name][k] for name in self.infos if name in last} | {
                 "terminal_observation": shown["final_obs"][k],
                 "TimeLimit.truncated": bool(late[k] and not ended[k]),
                 "episode": {"r": float(self._returns[k]), "l": int(self._lengths[k])},
