@@ -7,7 +7,6 @@ velocities follow from that of the hand by damped least squares, with the hand k
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -35,7 +34,8 @@ FORCE = 30.0  # of a finger [N]
 OPEN = 0.04  # largest distance of a finger from the middle [m]
 SIZE = 0.04  # of the object [m]
 NEAR = 0.03  # from the goal, where it is reached [m]
-DAMPING, LEVELLING, HOMING = 0.03, 8.0, 0.5  # of least squares, gains towards the hand's axes and the home position [1/s]
+DAMPING = 0.03  # of least squares
+LEVELLING, HOMING = 8.0, 0.5  # gains towards the hand's axes and the home position [1/s]
 
 
 def _gripper(robot: Skeleton) -> None:

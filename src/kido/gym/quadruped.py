@@ -8,8 +8,8 @@ import numpy as np
 from gymnasium import spaces
 
 from kido.errors import ModelError
-from kido.gym.environment import Environment, Start, View
 from kido.gym import terrains
+from kido.gym.environment import Environment, Start, View
 from kido.gym.terrains import heights_at
 from kido.gym.transition import Array, States, Transition
 from kido.io import load_skeleton
@@ -95,10 +95,10 @@ def quadruped(
     """Four legs of 24 kg in all, to walk with a velocity that is commanded: 12 actions, steps of 0.02 s, 1000 of them.
 
     Actions are positions of the joints about those of standing, times `action_scale` [rad]; a spring and damper
-    of limited torque draw each joint there. Observations, in axes of the trunk: its velocity and angular velocity, down,
-    the command (ahead, to the left [m/s], turn [rad/s]), positions about standing and velocities of the joints, the last
-    actions, and cosine and sine of the clock of a trot; on terrains the heights of 35 places under and around
-    besides. Rewards, times the time step: how well velocities and turns are those commanded, exp(-error^2 / 0.25);
+    of limited torque draw each joint there. Observations, in axes of the trunk: its velocity and angular velocity,
+    down, the command (ahead, to the left [m/s], turn [rad/s]), positions about standing and velocities of the joints,
+    the last actions, and cosine and sine of the clock of a trot; on terrains its height over 35 places under and around
+    it besides. Rewards, times the time step: how well velocities and turns are those commanded, exp(-error^2 / 0.25);
     feet that stand and swing as in a trot, of 2 steps a second; less for motion up and down, tilt, torques,
     differences of actions and what touches besides feet. An episode ends when the trunk is tilted by more than 60
     degrees, is lower than half of its height, or comes to the terrain's edge.
@@ -222,4 +222,3 @@ def quadruped(
         time_limit=limit,
         view=View((1.6, -2.0, 1.2), (0.0, 0.0, 0.25), "trunk"),
     )
-
