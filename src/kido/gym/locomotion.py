@@ -114,10 +114,13 @@ def hopper(
     Source: Erez, Tassa, Todorov (2011), Infinite-horizon model predictive control for nonlinear periodic tasks.
     """
 
+    # of height, angle and the others, and of velocities: open intervals
+    low, high = np.array([healthy_z_range, healthy_angle_range, *[healthy_state_range] * 9], dtype=float).T
+    low[1], high[1] = max(low[1], healthy_state_range[0]), min(high[1], healthy_state_range[1])
+
     def healthy(t: Transition) -> Any:
-        state = np.concatenate([t.positions[:, 2:], t.velocities], axis=1)
-        upright = between(t.positions[:, 1], healthy_z_range) & between(t.positions[:, 2], healthy_angle_range)
-        return upright & between(state, healthy_state_range).all(axis=1)
+        state = np.concatenate([t.positions[:, 1:], t.velocities], axis=1)
+        return ((state > low) & (state < high)).all(axis=1)
 
     return _runner(
         "Hopper", robots.hopper, dict.fromkeys(("thigh_joint", "leg_joint", "foot_joint"), 200.0),
