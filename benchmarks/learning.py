@@ -137,17 +137,17 @@ def main() -> None:
     for name in [] if options.image and not options.names else options.names or RUNS:
         for seed in options.seeds:
             policy, curve, seconds = train(name, seed, options.steps, options.home, options.minutes)
-            found = [returns(policy, full) for full in (f"Kido/{name}-v0", THEIRS.get(name)) if full]
-            earned = [f"{r.mean():.0f} +- {r.std():.0f}" for r in found] + [""] * (2 - len(found))
             home = {"kido": "KIDO", "gymnasium": "Gymnasium"}[options.home]
-            rows.append([name, home, str(seed), type(policy).__name__, str(policy.num_timesteps), *earned,
-                         f"{seconds:.0f}"])  # fmt: skip
-            print(rows[-1], flush=True)
+            row = [name, home, str(seed), type(policy).__name__, str(policy.num_timesteps)]
             if options.folder:
                 options.folder.mkdir(exist_ok=True)
                 run = options.folder / f"{name}_{home}_{seed}"
-                run.with_suffix(".json").write_text(json.dumps({"row": rows[-1], "curve": curve.tolist()}))
+                run.with_suffix(".json").write_text(json.dumps({"row": row, "curve": curve.tolist()}))
                 policy.save(run.with_suffix(".zip"))
+            found = [returns(policy, full) for full in (f"Kido/{name}-v0", THEIRS.get(name)) if full]
+            earned = [f"{r.mean():.0f} +- {r.std():.0f}" for r in found] + [""] * (2 - len(found))
+            rows.append([*row, *earned, f"{seconds:.0f}"])
+            print(rows[-1], flush=True)
     print(table(COLUMNS, rows))
     if options.image and options.folder:
         draw(options.folder, options.image)

@@ -13,7 +13,7 @@ from gymnasium.utils.env_checker import check_env
 import kido
 import kido.gym
 from kido.errors import KidoError, ModelError, NameLookupError, StateError
-from kido.gym import check_vector_env, heights_at, terrain
+from kido.gym import GoalObservation, check_vector_env, heights_at, terrain
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:gymnasium")
 
@@ -252,3 +252,24 @@ def test_it_pushes() -> None:
     along = ((observations[:, cube] - begin) * way).sum(axis=1)
     assert (along > 0.04).mean() >= 0.8
     assert infos["reward_goal"] == pytest.approx(-infos["distance"])
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_goals_may_be_others_afterwards(name: str) -> None:
+    """Rewards of goals are those of steps; that of what was achieved is 0."""
+    env = GoalObservation(gymnasium.make(f"Kido/{name}-v0", reward="sparse").unwrapped)
+    check_env(env, skip_render_check=True)
+    observation, _ = env.reset(seed=1)
+    for _ in range(10):
+        observation, reward, _, _, info = env.step(env.action_space.sample())
+        achieved, desired = observation["achieved_goal"], observation["desired_goal"]
+        assert reward == env.compute_reward(achieved, desired, info)
+        assert np.linalg.norm(achieved - desired) == pytest.approx(info["distance"], abs=1e-12)
+    both = env.compute_reward(np.stack([achieved, achieved]), np.stack([achieved, achieved + 1.0]), {})
+    assert both.tolist() == [0.0, -1.0]
+
+
+def test_goals_are_of_the_arms_sparse_tasks() -> None:
+    for full in ("Kido/ArmPush-v0", "Kido/Pendulum-v0", "Pendulum-v1"):
+        with pytest.raises(ModelError, match="expected a task of the arm with reward='sparse'"):
+            GoalObservation(gymnasium.make(full))

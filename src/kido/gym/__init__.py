@@ -13,6 +13,7 @@ library("gymnasium", "kido.gym", "gym")
 
 from kido.gym.checker import check_vector_env  # noqa: E402
 from kido.gym.environment import Environment, Start, View, around  # noqa: E402
+from kido.gym.goals import GoalObservation  # noqa: E402
 from kido.gym.registration import environment, names, register  # noqa: E402
 from kido.gym.single import KidoEnv  # noqa: E402
 from kido.gym.terrains import heights_at, terrain  # noqa: E402
@@ -21,6 +22,7 @@ from kido.gym.vector import KidoVectorEnv  # noqa: E402
 
 __all__ = [
     "Environment",
+    "GoalObservation",
     "KidoEnv",
     "KidoVectorEnv",
     "Start",

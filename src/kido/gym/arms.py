@@ -165,7 +165,7 @@ def _task(
         return Start([*arm, *fingers, *body, *goal])
 
     return Environment(
-        name=name,
+        name=f"{name} (sparse)" if sparse else name,
         model=lambda: _world(name, with_object),
         observation=observation,
         reward=reward,
@@ -177,6 +177,9 @@ def _task(
         time_limit=LIMIT,
         view=View((1.15, -0.75, 0.75), (0.35, 0.0, 0.2)),
     )
+
+
+SPARSE = tuple(f"{name} (sparse)" for name in ("ArmReach", "ArmPush", "ArmPick"))
 
 
 def _reward(name: str, reward: str) -> bool:
