@@ -42,7 +42,9 @@ class GoalObservation(gymnasium.Wrapper, RecordConstructorArgs):
             raise ModelError(f"GoalObservation: expected a task of the arm with reward='sparse', got {env!r:.120}")
         size = env.observation_space.shape or (0,)
         of = {"observation": size[0] - 2 * PLACE, "achieved_goal": PLACE, "desired_goal": PLACE}
-        self.observation_space = spaces.Dict({key: spaces.Box(-np.inf, np.inf, (n,), float) for key, n in of.items()})
+        self.observation_space = spaces.Dict(
+            {key: spaces.Box(-np.inf, np.inf, (n,), np.float64) for key, n in of.items()}
+        )
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
