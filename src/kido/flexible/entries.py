@@ -141,6 +141,23 @@ def inverse_mass_matrix(tree, data, flex, q, M):
     return OK if status < 0 else 2 + status
 
 
+@direct_entry(f"{CALL},f8[:,::1],f8[:,::1])")
+def responses(tree, data, flex, q, impulses, out):
+    """M^-1 times rows of impulses (rows, coordinates); returns as `forward_dynamics` does."""
+    t, d, f = view(TREE, tree), view(DATA, data), view(FLEX, flex)
+    if read(q, d.q) != OK:
+        return REFUSED
+    n = t.parent.shape[0]
+    sweeps.positions(t, d, f, 0, n)
+    status = int(sweeps.articulated_inertias(t, d, f, 0, n, 0.0))
+    for k in range(impulses.shape[0]):
+        if read(impulses[k], f.impulse) != OK:
+            return REFUSED
+        sweeps.respond(t, d, f, 0, n, f.impulse, f.response)
+        write(f.response, out[k])
+    return OK if status < 0 else 2 + status
+
+
 @direct_entry(f"{CALL},f8[::1],f8[::1],i8,f8[::1])")
 def inverse_dynamics(tree, data, flex, q, u, udot, passive, tau):
     """Forces that give the accelerations."""
@@ -185,6 +202,17 @@ def log_determinant(tree, data, flex, q, out):
         total -= math.log(d.Dinv[k])
     out[0] = total
     return OK if status < 0 else 2 + status
+
+
+@direct_entry(f"{CALL},f8[:,::1])")
+def momentum_matrix(tree, data, flex, q, A):
+    """[angular about the world's origin; linear] momentum per unit velocities (6, coordinates)."""
+    t, d, f = view(TREE, tree), view(DATA, data), view(FLEX, flex)
+    if read(q, d.q) != OK:
+        return REFUSED
+    sweeps.positions(t, d, f, 0, t.parent.shape[0])
+    sweeps.momentum_matrix(t, d, f, A)
+    return OK
 
 
 @direct_entry(f"{CALL},f8[::1],f8[::1])")
