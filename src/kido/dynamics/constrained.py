@@ -230,7 +230,7 @@ class ConstrainedDynamics(Movable):
 
         Args:
             freeze: coordinates, joints, or names of either, whose positions and velocities stay. Positions of LOCKED
-                coordinates stay anyway.
+                coordinates stay anyway, and those of modes of flexible bodies: what deforms them are forces.
             freeze_positions, freeze_velocities: the same for one of the two.
             limits: keep to joint limits; coordinates that start outside of theirs may stay there, but go no farther.
             restarts: how many other starts are tried.
@@ -254,6 +254,7 @@ class ConstrainedDynamics(Movable):
         close = positive(tolerance, f"{what}: tolerance")
         tries = count(restarts, f"{what}: restarts", zero=True)
         held = frozen_mask(skeleton, freeze, freeze_positions)
+        held |= np.array([dof.joint.has_modes for dof in skeleton.dofs], bool)
         moving = frozen_mask(skeleton, freeze, freeze_velocities)
         assembler = Assembler(system, held, as_flag(limits, f"{what}: limits"), time, close)
         found = assembler.positions(skeleton.positions, tries, random_generator(seed, what))
