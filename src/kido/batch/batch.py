@@ -12,7 +12,6 @@ from kido.attributes import FixedAttributes, named_arguments
 from kido.batch.arguments import Array, apart, common_count, finite_number, result, rows_of, whole_number, wrenches_of
 from kido.batch.quantities import BatchQuantities
 from kido.batch.threads import MIXED, Threads
-
 from kido.errors import KidoError, ModelError, NameLookupError, StateError
 from kido.math.transform import as_vector
 from kido.quantities.derivatives import (

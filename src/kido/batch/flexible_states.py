@@ -10,11 +10,11 @@ from kido.batch.states import ROLLOUT, keep, load, load_wrenches, note, store
 from kido.flexible import sweeps
 from kido.flexible.schema import FLEX
 from kido.jit import LANES, clear, entry, kernel, lanes_samples, lanes_view, view, where_positive
+from kido.joints.frames import rotation_of
 from kido.kernels.integration import advance, to_parent_axes
 from kido.kernels.placement import point_on_link, write_poses
 from kido.kernels.springs import add_passive_forces
 from kido.math.so3 import cross, rotate
-from kido.joints.frames import rotation_of
 from kido.tree.schema import DATA, TREE
 
 

@@ -114,23 +114,21 @@ class FlexibleSolver(DynamicsSolver):
         pivots = np.abs(np.diag(R))
         return np.sort(order[: int((pivots > RANK * max(pivots[0], RANK)).sum())])
 
-    def _solved(
-        self, q: Array, u: Array, G: Array, gamma: Array, tau: Array, given: Array
-    ) -> tuple[Array, Array]:
+    def _solved(self, q: Array, u: Array, G: Array, gamma: Array, tau: Array, given: Array) -> tuple[Array, Array]:
         y = self.container
         rows = self._independent(G)
         udot, force = self._solve(q, u, G[rows], gamma[rows], tau, given)
         if not np.isfinite(udot).all():
-            raise StateError(f"skeleton {self.system.skeleton.name!r}: solver {self.name}: accelerations are not finite")
+            raise StateError(
+                f"skeleton {self.system.skeleton.name!r}: solver {self.name}: accelerations are not finite"
+            )
         m = len(G)
         y.multiplier[:m], y.redundant[:m], y.rank = 0.0, 1, len(rows)
         y.multiplier[rows], y.redundant[rows] = force, 0
         y.constraint_force[:] = force @ G[rows]
         return udot, gamma
 
-    def _solve(
-        self, q: Array, u: Array, G: Array, gamma: Array, tau: Array, given: Array
-    ) -> tuple[Array, Array]:
+    def _solve(self, q: Array, u: Array, G: Array, gamma: Array, tau: Array, given: Array) -> tuple[Array, Array]:
         """udot and the force of each row, of rows that are independent."""
         raise NotImplementedError
 

@@ -19,10 +19,10 @@ from kido.constraints.loop_table import LoopTable
 from kido.dynamics.rows import evaluate_rows
 from kido.dynamics.schema import DYNAMICS
 from kido.errors import ModelError, StateError
+from kido.flexible.filling import flex_of
 from kido.integrators.system import with_arrays
 from kido.joints import ActuatorType, JointKind
 from kido.math.transform import number_or_nan
-from kido.flexible.filling import flex_of
 from kido.quantities.soft import refuse_free_points
 from kido.skeleton import Skeleton
 from kido.skeleton.joints.actuator import followed_dofs
