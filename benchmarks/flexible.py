@@ -45,7 +45,7 @@ def state(skeleton: kido.Skeleton) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return size * rng.normal(size=n), size * rng.normal(size=n), rng.normal(size=n)
 
 
-def best(call: Callable[[], object], number: int = 2000, repeats: int = 15) -> float:
+def best(call: Callable[[], object], number: int = 200, repeats: int = 25) -> float:
     """Least processor time of a call [us]."""
     found = []
     for _ in range(repeats):
@@ -56,19 +56,25 @@ def best(call: Callable[[], object], number: int = 2000, repeats: int = 15) -> f
     return 1e6 * min(found)
 
 
+def times_of(skeleton: kido.Skeleton) -> tuple[float, float, float]:
+    """Forward and inverse dynamics, and a call that is refused at once [us]."""
+    tree = FlexibleTree(skeleton)
+    q, u, tau = state(skeleton)
+    out = np.empty_like(q)
+    tree.forward_dynamics(q, u, tau)
+    address = tree._tree.address, tree._data.address, tree._flex.address
+    return (
+        best(lambda: entries.forward_dynamics.call(*address, q, u, tau, 1, out)),
+        best(lambda: entries.inverse_dynamics.call(*address, q, u, tau, 1, out)),
+        best(lambda: entries.inverse_dynamics.call(*address, q[:1], u, tau, 1, out)),
+    )
+
+
 def single_calls() -> None:
     """Forward and inverse dynamics, by bodies and modes."""
     print("bodies  modes each    forward us  per body   inverse us     empty call us")
     for bodies, bending, extra in ((7, 2, 1), (14, 2, 1), (28, 2, 1), (56, 2, 1), (7, 1, 0), (7, 3, 1), (7, 4, 2)):
-        skeleton = chain(bodies, bending, extra, extra)
-        tree = FlexibleTree(skeleton)
-        q, u, tau = state(skeleton)
-        out = np.empty_like(q)
-        tree.forward_dynamics(q, u, tau)
-        address = tree._tree.address, tree._data.address, tree._flex.address
-        forward = best(lambda: entries.forward_dynamics.call(*address, q, u, tau, 1, out))
-        inverse = best(lambda: entries.inverse_dynamics.call(*address, q, u, tau, 1, out))
-        empty = best(lambda: entries.inverse_dynamics.call(*address, q[:1], u, tau, 1, out))
+        forward, inverse, empty = times_of(chain(bodies, bending, extra, extra))
         modes = 2 * bending + 2 * extra
         print(f"{bodies:6d}  {modes:10d}  {forward:12.2f}  {forward / bodies:8.3f}  {inverse:11.2f}  {empty:16.2f}")
 
@@ -87,6 +93,7 @@ def batches(samples: int = 512) -> None:
     for name, call in calls.items():
         call()
         print(f"batch, {name}: {best(call, 3, 7) / samples:.2f} us per state")
+    skeleton.forward_dynamics_derivatives(q[0], u[0], tau[0])
     forward = best(lambda: skeleton.forward_dynamics_derivatives(q[0], u[0], tau[0]), 3, 5)
     inverse = best(lambda: skeleton.inverse_dynamics_derivatives(q[0], u[0], tau[0]), 3, 5)
     print(f"derivatives of {skeleton.num_dofs} coordinates: forward {forward:.0f} us, inverse {inverse:.0f} us")

@@ -105,8 +105,12 @@ def test_of_points_and_jacobians(skeleton: kido.Skeleton) -> None:
     assert relative_error(D.du, differences(lambda h: acceleration(q, u + h), one)) < 1e-8
     pose = differences(lambda h: Q.world_transform(s, moved(s, h), end), one)
     assert relative_error(np.moveaxis(s.world_transform_derivatives(end), 0, -1), pose) < 1e-8
-    seen = differences(lambda h: np.linalg.solve(Q.world_transform(s, moved(s, h), other),
-                                                 Q.world_transform(s, moved(s, h), end) @ [*offset, 1.0])[:3], one)  # fmt: skip
+
+    def point(h: np.ndarray) -> np.ndarray:
+        A, B = (Q.world_transform(s, moved(s, h), node) for node in (other, end))
+        return np.linalg.solve(A, B @ [*offset, 1.0])[:3]
+
+    seen = differences(point, one)
     R = other.world_transform[:3, :3]
     assert relative_error(s.relative_jacobian(end, other, offset)[3:], R @ seen) < 1e-8
 

@@ -1,4 +1,4 @@
-"""Editing, copies and states of skeletons with flexible bodies: what is left is a flexible skeleton, and the same one."""
+"""Editing, copies and states of skeletons with flexible bodies: what is left is flexible, and the same."""
 
 from __future__ import annotations
 

@@ -170,11 +170,7 @@ def test_quantities_of_some_bodies_are_refused(name: str) -> None:
 
 def test_what_else_does_not_know_flexible_bodies_says_so(tmp_path: Path) -> None:
     skeleton = random_tree(0, 4).skeleton
-    n = skeleton.num_dofs
-    q = np.zeros(n)
     refused = [
-        lambda: kido.batch.Batch(skeleton).mass_matrix(np.zeros((3, n))),
-        lambda: kido.batch.Batch(skeleton).simulate(np.zeros((3, n)), np.zeros((3, n))),
         lambda: kido.integrators.simulate(skeleton, kido.integrators.RK4(), 0.1),
         lambda: kido.operators.SpatialOperators(skeleton),
         lambda: skeleton.body("b1").parent_joint.reaction_wrench(),

@@ -13,6 +13,7 @@ Source: Jain (2013), Multibody graph transformations and analysis; the choice of
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -128,9 +129,9 @@ class FlexibleSolver(DynamicsSolver):
         y.constraint_force[:] = force @ G[rows]
         return udot, gamma
 
+    @abstractmethod
     def _solve(self, q: Array, u: Array, G: Array, gamma: Array, tau: Array, given: Array) -> tuple[Array, Array]:
         """udot and the force of each row, of rows that are independent."""
-        raise NotImplementedError
 
 
 class FlexibleTree(FlexibleSolver):

@@ -92,7 +92,7 @@ def world_transform_derivatives(of: Deformed, node: Any) -> Array:
 def _relative(of: Deformed, node: Any, relative_to: Any, offset: Any) -> tuple[Array, Array, Array, Array]:
     J, K = of.jacobian(node, offset), of.jacobian(relative_to)
     motion, other = (of.point_motion(n, o, 0.0 * of.u) for n, o in ((node, offset), (relative_to, ORIGIN)))
-    (link, place), (base, _) = of.place(node, offset), of.place(relative_to)
+    link, place = of.place(node, offset)
     d = of.state.data
     X = of.state.world_transform(relative_to)
     r = d.R[link].reshape(3, 3) @ place + d.p[link] - X[:3, 3]

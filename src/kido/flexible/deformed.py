@@ -1,4 +1,4 @@
-"""What computes for a state of a skeleton that has flexible bodies: kinematics for all, quantities by name, refusals."""
+"""What computes for a state of a skeleton with flexible bodies: kinematics for all, quantities by name, refusals."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ class Differentials:
         given = dq if dq is not None else du
         assert given is not None
         own, made, d = self._own, self._made, self._own.data
-        n, count = given.shape
+        count = given.shape[1]
         own.direction[:], own.u[:], own.udot[:] = 0.0, d.u, d.udot
         if place is not None:
             own.link, own.place[:] = place
