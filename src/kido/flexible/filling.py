@@ -76,6 +76,13 @@ def flex_of(skeleton: Skeleton) -> FLEX | None:
     return fill([skeleton.current_state.links])
 
 
+def without_modes(links: int) -> FLEX:
+    """FLEX of a skeleton without flexible bodies, for structs that must refer to one."""
+    none = np.full(links, -1, np.int64)
+    sizes = dict.fromkeys(("flexes", "dofs", "pairs", "nodes", "columns", "node_pairs"), 0)
+    return FLEX(flex_of_body=none, node_of_body=none.copy(), has_modes=np.zeros(links, np.int64), **sizes)
+
+
 def in_lanes(flex: FLEX, samples: int) -> FLEX:
     """The same numbers for several states side by side; 0: for one.
 

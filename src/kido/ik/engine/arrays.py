@@ -233,8 +233,7 @@ class SearchArrays:
         sizes = {"columns": len(self.dofs), "rows": len(tasks.e), "targets": len(tasks.framed), "poses": 12}
         lanes = IK_LANES(samples=samples, positions=n, **sizes)
         lanes.tasks = tasks
-        if tasks.deforms:
-            lanes.flex = in_lanes(tasks.flex, samples)
+        lanes.flex = in_lanes(tasks.flex, samples)
         shared = {f: getattr(lanes, f).reshape(-1) for f in LANE_NUMBERS.arrays if f in IK_LANES.arrays}
         shared["target"] = lanes.target.reshape(len(tasks.framed), 12 * number)
         return lanes, LANE_NUMBERS(lanes=number, pasts=EARLY * number, past_numbers=2 + n, **shared)

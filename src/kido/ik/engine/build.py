@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import ModelError
-from kido.flexible.filling import flex_of
+from kido.flexible.filling import flex_of, without_modes
 from kido.ik.coupling import coupling_of
 from kido.ik.engine.tasks import TASKS
 from kido.ik.model import carrier_of, compiled, dofs_moving_node, frame_above, place_of_body, tree_of
@@ -135,8 +135,9 @@ def compile_tasks(
         columns=len(dofs), bodies=len(tree.parent), paths=len(needed), mimics=len(mimics), supports=supports,
         supports2=2 * supports + 2, com_rows=3 if supports else 0,
     )  # fmt: skip
-    made.flex = flex_of(skeleton)
-    made.deforms = int(made.flex is not None)
+    flex = flex_of(skeleton)
+    made.deforms = int(flex is not None)
+    made.flex = flex or without_modes(len(tree.parent))  # compiled code looks at it ahead of time
     made.first_row[:] = first
     made.needed[:] = needed
     made.active[:] = dofs
