@@ -61,7 +61,7 @@ def test_a_branch_is_copied_and_split_off(skeleton: kido.Skeleton) -> None:
     energy(skeleton)
     energy(piece)
     M = other.mass_matrix
-    other.body("b4").change_parent_joint_type(kido.BallJoint)
+    other.body("b4").change_parent_joint_type(kido.FreeJoint)
     energy(other)
     assert len(other.mass_matrix) != len(M)
 
@@ -72,7 +72,8 @@ def test_welded_bodies_are_not_merged_into_what_bends(skeleton: kido.Skeleton) -
     skeleton.add_body("load", kido.WeldJoint(transform_from_parent=(0.1, 0.0, 0.2)), node, kido.Inertia(0.3))
     wanted = energy(skeleton)
     merged = skeleton.merge_fixed_joints()
-    assert merged == {"load": node.name}
+    assert merged["load"] == node.name
+    assert "welded" not in merged
     assert relative_error(energy(skeleton), wanted) < 1e-14
 
 

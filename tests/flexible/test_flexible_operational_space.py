@@ -73,7 +73,7 @@ def test_operational_space(skeleton: kido.Skeleton, held: object) -> None:
 def test_inertia_of_all_as_one_body(skeleton: kido.Skeleton) -> None:
     """What a rigid motion of a floating tree has of momentum is its centroidal inertia's."""
     s = skeleton
-    inertia, c = s.centroidal_inertia, np.array(s.com())
+    inertia, c = s.centroidal_inertia, np.array(s.com)
     total = np.zeros((6, 6))
     base = kido.quantities.kinetic_energy
     free = next((j for j in s.joints if isinstance(j, kido.FreeJoint) and j.child.parent is None), None)

@@ -191,7 +191,7 @@ def forward_dynamics(tree, data, flex, q, u, tau, passive, udot):
 
 @direct_entry(f"{CALL},f8[::1])")
 def log_determinant(tree, data, flex, q, out):
-    """ln det M, to out[0]; returns as `forward_dynamics` does."""
+    """ln det M without rows and columns of prescribed coordinates, to out[0]; returns as `forward_dynamics` does."""
     t, d, f = view(TREE, tree), view(DATA, data), view(FLEX, flex)
     if read(q, d.q) != OK:
         return REFUSED
@@ -200,7 +200,8 @@ def log_determinant(tree, data, flex, q, out):
     status = int(sweeps.articulated_inertias(t, d, f, 0, n, 0.0))
     total = 0.0
     for k in range(d.Dinv.shape[0]):
-        total -= math.log(d.Dinv[k])
+        if t.prescribed[k] == 0:
+            total -= math.log(d.Dinv[k])
     out[0] = total
     return OK if status < 0 else 2 + status
 
