@@ -71,7 +71,7 @@ class ConstrainedSystem(FixedAttributes):
             raise ModelError(f"{what} is {'kinematic' if skeleton.mobile else 'immobile'}: it has no dynamics")
         self._data_of_skeleton = skeleton.current_state.compiled()
         refuse_free_points(skeleton.current_state, "constrained dynamics")
-        self.flex = flex_of(skeleton)
+        self.flex: Any = flex_of(skeleton)
         tree: TREE = skeleton.current_state.tree
         self._skeleton_tree = tree
         motors = np.flatnonzero(np.isin(tree.actuator, (ActuatorType.SERVO, ActuatorType.POSITION)))
