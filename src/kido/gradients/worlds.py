@@ -18,6 +18,7 @@ from kido.errors import ModelError, NameLookupError, StateError
 from kido.gradients.charts import Charts
 from kido.reprs import brief
 from kido.simulation import World
+from kido.simulation.gradients.derivatives import carried_derivatives
 from kido.simulation.gradients.parameters import directions
 from kido.simulation.gradients.refusals import check_supported
 from kido.skeleton import BodyNode, Inertia
@@ -224,6 +225,40 @@ class WorldFunction(FixedAttributes):
                 found["moment"] = {key: np.tile(m, (samples, 1, 1)) for key, m in zip(keys, moments, strict=True)}
         return found or None
 
+    def checked_times(self, steps: Any, hold: Any, every: Any) -> dict[str, int]:
+        """Numbers of time steps, as `rollout` takes them.
+
+        Raises:
+            StateError: they are no whole numbers above 0, or no record fits.
+        """
+        found = {"steps": steps, "hold": hold, "every": every}
+        found = {name: whole_number(f"world {self.name!r}: {name}", value) for name, value in found.items()}
+        if found["every"] > found["steps"]:
+            raise StateError(f"world {self.name!r}: every: expected at most steps = {steps}, got {every}")
+        return found
+
+    def named_rollout(self, names: Sequence[str], arrays: Sequence[Array], times: Mapping[str, int]) -> Rollout:
+        """`rollout` of arrays by name: positions, velocities, commands, parameters."""
+        given = dict(zip(names, arrays, strict=True))
+        q, u, c = given.pop("positions"), given.pop("velocities"), given.pop("commands", None)
+        return self.rollout(q, u, c, given, **times)
+
+    def named_pull_back(
+        self,
+        names: Sequence[str],
+        arrays: Sequence[Array],
+        times: Mapping[str, int],
+        values: Sequence[Array],
+        gradients: Sequence[Array],
+    ) -> tuple[Array, ...]:
+        """Gradients by the arrays of `named_rollout`, from its positions and velocities and gradients by these."""
+        given = dict(zip(names, arrays, strict=True))
+        start = given.pop("positions"), given.pop("velocities")
+        rollout = Rollout(values[0], values[1], start, given.pop("commands", None), given, **times)
+        found = self.pull_back(rollout, *gradients)
+        by_name = {**found.parameters, **found._asdict()}
+        return tuple(by_name[name] for name in names)
+
     # Back -----------------------------------------------------------------------------------------------------
 
     def pull_back(self, rollout: Rollout, by_positions: ArrayLike, by_velocities: ArrayLike) -> Gradients:
@@ -262,31 +297,44 @@ class WorldFunction(FixedAttributes):
     ) -> Array:
         """The gradient by the state at which sample k starts (2 dofs,); adds to those by commands and parameters.
 
-        The sample is stepped again; then it goes backwards, by the derivatives of those steps at a time that have the
-        same commands and no record among them.
+        The sample is stepped again, and then it goes backwards: with the same commands all the time at once, else step
+        by step, where each has derivatives by the state before it and, by what it was left, by the one before that.
         """
-        world, hold, every = self._twin, rollout.hold, rollout.every
+        world, steps, every = self._twin, rollout.steps, rollout.every
+        hold = steps if rollout.commands is None else rollout.hold
         self._put(rollout, k)
         wanted = {name: self._twin_things[name] if name != "gravity" else None for name in by_parameters}
-        held = rollout.steps if rollout.commands is None else hold
-        ends = sorted({*range(held, rollout.steps, held), *range(every, rollout.steps, every), rollout.steps})
-        begins, before = [0, *ends[:-1]], []
-        for begin, end in zip(begins, ends, strict=True):
-            if rollout.commands is not None and begin % held == 0:
-                self._set("commands", rollout.commands[k, begin // held])
+        size = steps if hold >= steps and every >= steps else 1
+        before = []
+        for begin in range(0, steps, size):
+            if rollout.commands is not None and begin % hold == 0:
+                self._set("commands", rollout.commands[k, begin // hold])
             before.append(world.snapshot())
-            world.step(end - begin, reset_command=False)
-        gradient = np.zeros(along.shape[1])
-        for begin, end, snapshot in zip(begins[::-1], ends[::-1], before[::-1], strict=True):
+            world.step(size, reset_command=False)
+        gradient, earlier = np.zeros((2, along.shape[1]))
+        for number in range(len(before) - 1, -1, -1):
+            end = (number + 1) * size
             if end % every == 0:
                 gradient = gradient + along[end // every - 1]
-            world.restore(snapshot)
-            found = world.step_derivatives(wanted, steps=end - begin)
+            world.restore(before[number])
+            found = world.step_derivatives(wanted, steps=size)
+            passed = earlier
+            if number:
+                commands = self._commands()
+                world.restore(before[number - 1])
+                earlier = gradient @ carried_derivatives(world, commands)
             gradient, of_commands, of_parameters = found.pull_back(gradient)
-            by_commands[begin // held] += of_commands
+            gradient = gradient + passed
+            by_commands[number * size // hold] += of_commands
             for name, part in of_parameters.items():
                 by_parameters[name][k] += part
         return gradient
+
+    def _commands(self) -> Array:
+        found = np.zeros(self.num_dofs)
+        for skeleton, part in self._skeletons:
+            found[part] = skeleton.commands
+        return found
 
     def _put(self, rollout: Rollout, k: int) -> None:
         """Have the twin begin as sample k did."""
@@ -305,7 +353,8 @@ class WorldFunction(FixedAttributes):
 
     def _set(self, what: str, values: Array) -> None:
         for skeleton, part in self._skeletons:
-            setattr(skeleton, what, values[part])
+            if skeleton.mobile or what == "positions":
+                setattr(skeleton, what, values[part])
 
 
 def _key(thing: Any) -> Any:

@@ -9,7 +9,7 @@ import torch
 
 from kido.attributes import FixedAttributes
 from kido.errors import NameLookupError
-from kido.gradients import Rollout, WorldFunction
+from kido.gradients import WorldFunction
 from kido.simulation import World
 from kido.torch.tensors import FirstDerivative, as_rows, as_tensor, batched, together
 
@@ -20,9 +20,8 @@ class _Rollouts(torch.autograd.Function):
     @staticmethod
     def forward(function: WorldFunction, options: dict[str, Any], names: tuple[str, ...], *given: torch.Tensor) -> Any:
         samples = tuple(given[0].shape[:-1])
-        rows = {name: as_rows(x, 2 if name == "commands" else 1) for name, x in zip(names, given, strict=True)}
-        q, u, c = rows.pop("positions"), rows.pop("velocities"), rows.pop("commands", None)
-        found = function.rollout(q, u, c, rows, **options)
+        rows = [as_rows(x, 2 if name == "commands" else 1) for name, x in zip(names, given, strict=True)]
+        found = function.named_rollout(names, rows, options)
         return as_tensor(found.positions, samples), as_tensor(found.velocities, samples)
 
     @staticmethod
@@ -36,12 +35,8 @@ class _Rollouts(torch.autograd.Function):
         ends = tuple(2 if name == "commands" else 1 for name in names)
 
         def pull_back(*arrays: Any) -> tuple[Any, ...]:
-            rows = dict(zip(names, arrays, strict=False))
-            q, u, c = rows.pop("positions"), rows.pop("velocities"), rows.pop("commands", None)
-            after, speeds, g_q, g_u = arrays[len(names) :]
-            found = function.pull_back(Rollout(after, speeds, (q, u), c, rows, **options), g_q, g_u)
-            given = {"positions": found.positions, "velocities": found.velocities, "commands": found.commands}
-            return tuple((given | found.parameters)[name] for name in names)
+            k = len(names)
+            return function.named_pull_back(names, arrays[:k], options, arrays[k : k + 2], arrays[k + 2 :])
 
         made = FirstDerivative.apply(pull_back, (*ends, 2, 2, 2, 2), *ctx.saved_tensors, *gradients)
         return None, None, None, *made  # type: ignore[misc]
@@ -146,5 +141,5 @@ class Simulation(FixedAttributes):
         tensors = together(f"world {function.name!r}", given)
         if torch.is_grad_enabled() and any(x.requires_grad for x in tensors.values()):
             function.check_differentiable()
-        options = {"steps": steps, "hold": hold, "every": every}
+        options = function.checked_times(steps, hold, every)
         return _Rollouts.apply(function, options, tuple(tensors), *tensors.values())  # type: ignore[return-value]
