@@ -21,6 +21,7 @@ from kido.simulation import World
 from kido.simulation.gradients.derivatives import carried_derivatives
 from kido.simulation.gradients.parameters import directions
 from kido.simulation.gradients.refusals import check_supported
+from kido.simulation.gradients.result import StepDerivatives
 from kido.skeleton import BodyNode, Inertia
 from kido.turns import Turn
 
@@ -80,6 +81,8 @@ class WorldFunction(FixedAttributes):
 
     Attributes:
         sizes: how many numbers each parameter has.
+        pool: what runs forward.
+        skeletons: those that have coordinates, and which.
 
     Raises:
         ModelError, NameLookupError: parameters that have no derivative, or of things of another world.
@@ -102,16 +105,16 @@ class WorldFunction(FixedAttributes):
         given = {name: None if things is None else list(things) for name, things in given.items()}
         self.sizes = {name: len(found) for name, found in directions(world, given).items()}
         self.turn = Turn()
-        self._pool = RolloutPool(world, threads=threads, lanes=lanes)
-        self._twin = self._pool.world.clone()
+        self.pool = RolloutPool(world, threads=threads, lanes=lanes)
+        self._twin = self.pool.world.clone()
         self._begin = self._twin.snapshot()
         names = [s.name for s in world.skeletons]
-        self._pool_things = self._counterparts(given, self._pool.world, names)
+        self._pool_things = self._counterparts(given, self.pool.world, names)
         self._twin_things = self._counterparts(given, self._twin, names)
         self._held = dict(self.present)  # what the twin has
         engine = self._twin.engine
-        self._skeletons = [(s, engine.dofs_of(s)) for s in self._twin.skeletons if s.num_dofs]
-        self._charts = Charts((s, part.start) for s, part in self._skeletons)
+        self.skeletons = [(s, engine.dofs_of(s)) for s in self._twin.skeletons if s.num_dofs]
+        self._charts = Charts((s, part.start) for s, part in self.skeletons)
 
     @staticmethod
     def _counterparts(given: Mapping[str, Any], twin: World, names: list[str]) -> dict[str, list[Any]]:
@@ -124,17 +127,17 @@ class WorldFunction(FixedAttributes):
     @property
     def num_dofs(self) -> int:
         """Coordinates of positions, velocities and commands."""
-        return self._pool.num_dofs
+        return self.pool.num_dofs
 
     @property
     def name(self) -> str:
         """Of the world."""
-        return self._pool.world.name
+        return self.pool.world.name
 
     @property
     def why_alone(self) -> str:
         """Why samples are stepped one by one; "" if eight are together."""
-        return self._pool.why_alone
+        return self.pool.why_alone
 
     @cached_property
     def present(self) -> dict[str, Array]:
@@ -203,7 +206,7 @@ class WorldFunction(FixedAttributes):
                     f"{what}: {name}: expected finite numbers, got {value[tuple(at)]} in sample {at[0]}, number {at[-1]}"
                 )
         stride = hold if every is None else whole_number("every", every)
-        found = self._pool.run(
+        found = self.pool.run(
             q, u, c, properties=self._properties(values, samples), steps=total, hold=hold, every=stride
         )
         if found.errors:
@@ -261,6 +264,26 @@ class WorldFunction(FixedAttributes):
 
     # Back -----------------------------------------------------------------------------------------------------
 
+    def derivatives(self, rollout: Rollout) -> list[StepDerivatives]:
+        """All derivatives of the last state of each sample, along velocities, of a rollout with one row of commands.
+
+        Raises:
+            ModelError, StateError: as `pull_back`, or several rows.
+        """
+        if rollout.commands is not None and rollout.commands.shape[1] > 1:
+            raise StateError(f"derivatives: expected one row of commands, got {rollout.commands.shape[1]}")
+        found = []
+        with self.turn:
+            for k in range(len(rollout.positions)):
+                self._put(rollout, k)
+                if rollout.commands is not None:
+                    self._set("commands", rollout.commands[k, 0])
+                found.append(self._twin.step_derivatives(self._wanted(rollout), steps=rollout.steps))
+        return found
+
+    def _wanted(self, rollout: Rollout) -> dict[str, Any]:
+        return {name: self._twin_things[name] if name != "gravity" else None for name in rollout.parameters}
+
     def pull_back(self, rollout: Rollout, by_positions: ArrayLike, by_velocities: ArrayLike) -> Gradients:
         """Gradients of a number by what a rollout was given, from those by its positions and velocities.
 
@@ -303,7 +326,7 @@ class WorldFunction(FixedAttributes):
         world, steps, every = self._twin, rollout.steps, rollout.every
         hold = steps if rollout.commands is None else rollout.hold
         self._put(rollout, k)
-        wanted = {name: self._twin_things[name] if name != "gravity" else None for name in by_parameters}
+        wanted = self._wanted(rollout)
         size = steps if hold >= steps and every >= steps else 1
         before = []
         for begin in range(0, steps, size):
@@ -332,7 +355,7 @@ class WorldFunction(FixedAttributes):
 
     def _commands(self) -> Array:
         found = np.zeros(self.num_dofs)
-        for skeleton, part in self._skeletons:
+        for skeleton, part in self.skeletons:
             found[part] = skeleton.commands
         return found
 
@@ -352,7 +375,7 @@ class WorldFunction(FixedAttributes):
         self._set("velocities", rollout.start[1][k])
 
     def _set(self, what: str, values: Array) -> None:
-        for skeleton, part in self._skeletons:
+        for skeleton, part in self.skeletons:
             if skeleton.mobile or what == "positions":
                 setattr(skeleton, what, values[part])
 
