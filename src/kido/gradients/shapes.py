@@ -9,9 +9,7 @@ import numpy as np
 from kido.errors import StateError
 
 
-def common_samples(
-    what: str, given: Mapping[str, tuple[tuple[int, ...], tuple[int | None, ...]]]
-) -> tuple[int, ...]:
+def common_samples(what: str, given: Mapping[str, tuple[tuple[int, ...], tuple[int | None, ...]]]) -> tuple[int, ...]:
     """Leading axes that arguments have together, by their shapes and what these end with; None: any size.
 
     Raises:
@@ -21,7 +19,9 @@ def common_samples(
     for name, (shape, tail) in given.items():
         own = shape[len(shape) - len(tail) :]
         if len(shape) < len(tail) or any(size not in (None, had) for size, had in zip(tail, own, strict=True)):
-            wanted = ", ".join("..." if size is None else str(size) for size in (None, *tail)).replace("..., ...", "..., rows")
+            wanted = ", ".join("..." if size is None else str(size) for size in (None, *tail)).replace(
+                "..., ...", "..., rows"
+            )
             raise StateError(f"{what}: {name}: expected the shape ({wanted}), got {shape}")
         leading[name] = shape[: len(shape) - len(tail)]
     try:

@@ -203,7 +203,8 @@ class WorldFunction(FixedAttributes):
             if value is not None and not np.isfinite(value).all():
                 at = np.argwhere(~np.isfinite(value))[0]
                 raise StateError(
-                    f"{what}: {name}: expected finite numbers, got {value[tuple(at)]} in sample {at[0]}, number {at[-1]}"
+                    f"{what}: {name}: expected finite numbers, got {value[tuple(at)]} in sample {at[0]}, "
+                    f"number {at[-1]}"
                 )
         stride = hold if every is None else whole_number("every", every)
         found = self.pool.run(
@@ -217,7 +218,8 @@ class WorldFunction(FixedAttributes):
     def _properties(self, values: Mapping[str, Array], samples: int) -> dict[str, Any] | None:
         """Values as `kido.batch.Worlds` takes them."""
         found: dict[str, Any] = {}
-        for name, value in values.items():
+        for name in self.sizes:  # all of them: worlds keep what those of the last run had
+            value = values[name] if name in values else np.tile(self.present[name], (samples, 1))
             if name == "gravity":
                 found[name] = value
                 continue

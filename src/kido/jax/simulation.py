@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
-
 from kido.attributes import FixedAttributes
 from kido.errors import NameLookupError
 from kido.gradients import WorldFunction
@@ -95,7 +94,14 @@ class Simulation(FixedAttributes):
         return self._run(positions, velocities, commands, parameters, steps, hold, hold if every is None else every)
 
     def _run(
-        self, positions: Any, velocities: Any, commands: Any, parameters: dict[str, Any], steps: Any, hold: Any, every: Any
+        self,
+        positions: Any,
+        velocities: Any,
+        commands: Any,
+        parameters: dict[str, Any],
+        steps: Any,
+        hold: Any,
+        every: Any,
     ) -> Any:
         function = self.function
         n = function.num_dofs

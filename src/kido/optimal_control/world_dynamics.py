@@ -34,9 +34,7 @@ class WorldDynamics(Dynamics):
         ModelError: a world of which there are no derivatives, or nothing that moves; no such coordinate.
     """
 
-    def __init__(
-        self, world: World, hold: int = 1, actuated: Sequence[int] | None = None, threads: int | None = None
-    ):
+    def __init__(self, world: World, hold: int = 1, actuated: Sequence[int] | None = None, threads: int | None = None):
         self.function = WorldFunction(world, threads=threads)
         self.function.check_differentiable()
         n = self.function.num_dofs
@@ -50,7 +48,9 @@ class WorldDynamics(Dynamics):
         self.num_states, self.num_controls = 2 * n, len(chosen)
         self._parts = [(Batch(s, threads=1), part) for s, part in self.function.skeletons]
         self._blocks = [
-            slice(part.start + b.start, part.start + b.stop) for s, part in self.function.skeletons for b in blocks_of(s)
+            slice(part.start + b.start, part.start + b.stop)
+            for s, part in self.function.skeletons
+            for b in blocks_of(s)
         ]
         self.curved = tuple(i for block in self._blocks for i in range(block.start, block.stop))
         self._commands = np.zeros(n)

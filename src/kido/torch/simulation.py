@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-
 from kido.attributes import FixedAttributes
 from kido.errors import NameLookupError
 from kido.gradients import WorldFunction
@@ -15,7 +14,7 @@ from kido.torch.tensors import FirstDerivative, as_rows, as_tensor, batched, tog
 
 
 class _Rollouts(torch.autograd.Function):
-    """`WorldFunction.rollout`. `options`: steps, hold, every; `names`: of positions, velocities, commands and parameters."""
+    """`WorldFunction.rollout`. `options`: steps, hold, every; `names`: of what is given."""
 
     @staticmethod
     def forward(function: WorldFunction, options: dict[str, Any], names: tuple[str, ...], *given: torch.Tensor) -> Any:
@@ -127,7 +126,14 @@ class Simulation(FixedAttributes):
         return self._run(positions, velocities, commands, parameters, steps, hold, hold if every is None else every)
 
     def _run(
-        self, positions: Any, velocities: Any, commands: Any, parameters: dict[str, Any], steps: Any, hold: Any, every: Any
+        self,
+        positions: Any,
+        velocities: Any,
+        commands: Any,
+        parameters: dict[str, Any],
+        steps: Any,
+        hold: Any,
+        every: Any,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         function = self.function
         n = function.num_dofs

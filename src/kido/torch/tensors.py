@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
+import torch
 from kido.errors import StateError
 from kido.gradients.shapes import common_samples
 
@@ -90,4 +90,6 @@ class FirstDerivative(torch.autograd.Function):
         Raises:
             StateError: always.
         """
-        raise StateError("kido.torch: second derivatives: there are first ones only; call backward without create_graph")
+        raise StateError(
+            "kido.torch: second derivatives: there are first ones only; call backward without create_graph"
+        )

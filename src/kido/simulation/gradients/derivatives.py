@@ -75,7 +75,9 @@ class StepDifferentiator:
 
         return self._made(columns, known, only_carried)
 
-    def _made(self, columns: list[list[Change]], known: list[Array], between: Callable[[], None] | None = None) -> Array:
+    def _made(
+        self, columns: list[list[Change]], known: list[Array], between: Callable[[], None] | None = None
+    ) -> Array:
         """Changes of the state after steps along directions (2n, directions)."""
         n = len(self.mirror.engine.data.q)
         self.impulses = []
