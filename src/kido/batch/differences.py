@@ -229,8 +229,8 @@ def named_differences(world: World, properties: Sequence[Property], worlds: int)
             if name == "restitution":
                 _check_rebound(world, things, given)
             place = {thing: k for k, thing in enumerate(things)}
-            of = [place.get(node, place.get(node.body)) for node in engine.nodes]
-            shapes = [k for k, at in enumerate(of) if at is not None]
+            of = [place.get(node, place.get(node.body, -1)) for node in engine.nodes]
+            shapes = [k for k, at in enumerate(of) if at >= 0]
             parts.append(Part("collision", OF_SHAPES[name], np.array(shapes, np.int64)))
             values.append(given[:, [of[k] for k in shapes]])
         elif name in OF_DOFS:

@@ -8,6 +8,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 import jax
 from kido.errors import StateError
@@ -80,7 +81,7 @@ def _rows(array: Any, ends: int) -> Any:
 def _apply(function: Function, back: bool, shapes: Sequence[tuple[int, ...]], *groups: Arrays) -> Arrays:
     """What a function computes: at once where numbers are there, by a callback where JAX traces."""
     arrays = [x for group in groups for x in group]
-    if any(isinstance(x, jax.core.Tracer) for x in arrays):
+    if any(isinstance(x, Tracer) for x in arrays):
         made = tuple(jax.ShapeDtypeStruct(shape, np.float64) for shape in shapes)
         return jax.pure_callback(partial(function.computed, back), made, *groups, vmap_method="broadcast_all")
     found = function.computed(back, *groups)
