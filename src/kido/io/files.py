@@ -112,8 +112,9 @@ def load(path: str | Path, **options: Any) -> Skeleton | World | Motion | Marker
     The format is told by the file's extension, or for other extensions by its root element: URDF (``.urdf``,
     ``<robot>``), VSK (``.vsk``), ASF (``.asf``) and the SKEL files with braces that RTQL8 had give a `Skeleton`, SKEL
     (``.skel``, ``<skel>``), SDF (``.sdf``, ``<sdf>``), MJCF (``<mujoco>``, with the extra `mjcf`) and USD (``.usda``,
-    ``.usd``, ``.usdc``, ``.usdz``, with the extra `usd`) a `World`; ``.dof``, ``.bvh``, ``.amc`` and ``.csv`` give a `Motion`, ``.c3d`` a `MarkerMotion`. Editors and type checkers know
-    which of them `load_skeleton`, `load_world` and `load_motion` return.
+    ``.usd``, ``.usdc``, ``.usdz``, with the extra `usd`) a `World`; ``.dof``, ``.bvh``, ``.amc`` and ``.csv`` give a
+    `Motion`, ``.c3d`` a `MarkerMotion`. Editors and type checkers know which of them `load_skeleton`, `load_world` and
+    `load_motion` return.
 
     Parameters:
         path: the file, or the name of a bundled model (`kido.models.names`).
