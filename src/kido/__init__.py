@@ -44,9 +44,9 @@ _OPEN_HOMES = ("kido.shapes", "kido.skeleton.joints.types", "kido.constraints")
 _NOT_PUBLIC = {"Hull", "JOINT_TYPES", "PRIMITIVES", "Primitive", "convex_hull"}
 _PACKAGES = (
     "actuation", "analysis", "batch", "collision", "control", "demos", "devices", "dynamics", "environment",
-    "flexible", "gym", "identification", "ik", "integrators", "io", "layouts", "manipulation", "math", "models",
-    "motions", "operators", "optimal_control", "optimization", "planning", "quantities", "recording", "rendering",
-    "simulation", "solvers", "systems", "viewer",
+    "flexible", "gradients", "gym", "identification", "ik", "integrators", "io", "jax", "layouts", "manipulation",
+    "math", "models", "motions", "operators", "optimal_control", "optimization", "planning", "quantities",
+    "recording", "rendering", "simulation", "solvers", "systems", "torch", "viewer",
 )  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -149,11 +149,13 @@ from kido import devices as devices
 from kido import dynamics as dynamics
 from kido import environment as environment
 from kido import flexible as flexible
+from kido import gradients as gradients
 from kido import gym as gym
 from kido import identification as identification
 from kido import ik as ik
 from kido import integrators as integrators
 from kido import io as io
+from kido import jax as jax
 from kido import layouts as layouts
 from kido import manipulation as manipulation
 from kido import math as math
@@ -169,6 +171,7 @@ from kido import rendering as rendering
 from kido import simulation as simulation
 from kido import solvers as solvers
 from kido import systems as systems
+from kido import torch as torch
 from kido import viewer as viewer
 
 __all__ = ['ActivePassiveSplit', 'ActuatorType', 'AngleConstraint', 'ArgumentError', 'Arrow', 'Aspect', 'Attachment', 'AxisForces', 'BallJoint', 'BallJointConstraint', 'BodyConstraint', 'BodyNode', 'Box', 'Branch', 'Capsule', 'Carrier', 'Chain', 'CompositeIK', 'CompoundJoint', 'ConcurrencyError', 'Cone', 'Configuration', 'ConstrainedDynamics', 'ConstrainedSystem', 'Constraint', 'ConstraintReport', 'ContactEvent', 'ContactEventKind', 'ContactSet', 'ContactSurface', 'ContactSurfaceHandler', 'CouplerConstraint', 'CouplerForces', 'Cylinder', 'CylindricalJointConstraint', 'DegreeOfFreedom', 'DifferentialConstraint', 'DifferentialIK', 'DistanceConstraint', 'DynamicsReport', 'DynamicsSolver', 'Ellipsoid', 'EndEffector', 'ErpCfm', 'EulerJoint', 'Expansion', 'FileFormatError', 'FixedFrame', 'Frame', 'FrameNode', 'FreeJoint', 'GearConstraint', 'Group', 'Heightmap', 'HierarchicalIK', 'Hinge', 'IkSolver', 'Inertia', 'InverseKinematics', 'Joint', 'KidoError', 'KidoWarning', 'LineSegment', 'Linkage', 'LinkageCriteria', 'LoopJoint', 'Marker', 'MarkerMotion', 'Mesh', 'MeshNotFoundError', 'Mimic', 'MissingExtraError', 'ModelError', 'Motion', 'MultiSphereHull', 'NameLookupError', 'Node', 'OperatorError', 'PlanarJoint', 'PlanarJointConstraint', 'Plane', 'PointCloud', 'PointOnPlaneConstraint', 'PrismaticJoint', 'PrismaticJointConstraint', 'Pyramid', 'ReadOnlyError', 'Recorder', 'Recording', 'RevoluteJoint', 'RevoluteJointConstraint', 'SavedProperties', 'SavedState', 'ScrewJoint', 'ScrewJointConstraint', 'Shape', 'ShapeError', 'ShapeNode', 'SimpleFrame', 'Skeleton', 'Skin', 'SkinState', 'Sleeping', 'SoftBodyNode', 'SoftMesh', 'SpatialOperators', 'Sphere', 'SpringDamper', 'State', 'StateError', 'StepReport', 'Subgraph', 'Support', 'Surface', 'Target', 'TaskSpaceRegion', 'Terminal', 'TimeConstant', 'TranslationalJoint', 'TravelConstraint', 'UniversalJoint', 'UniversalJointConstraint', 'UnknownAttributeError', 'UserConstraint', 'UserJoint', 'VoxelGrid', 'WORLD_FRAME', 'WeldJoint', 'WeldJointConstraint', 'WholeBodyIK', 'World', 'WorldFrame', 'WorldSnapshot', '__version__', 'load', 'load_motion', 'load_skeleton', 'load_world', 'save']

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kido.batch.arguments import Array, numbers
+from kido.batch.model import counterpart
 from kido.batch.world_image import NUMBERS, numbers_of
 from kido.constraints.surfaces import NO_ROWS
 from kido.errors import KidoError, ModelError, NameLookupError, StateError
@@ -16,7 +17,7 @@ from kido.kernels.free_lanes import NOT_FREE
 from kido.simulation import World
 from kido.simulation.commands import Commands
 from kido.simulation.world_snapshot import first_difference, structure_of
-from kido.skeleton import Inertia, Skeleton
+from kido.skeleton import Inertia, ShapeNode, Skeleton
 from kido.skeleton.compiler import fill_inertias
 from kido.tree.schema import TREE
 
@@ -29,7 +30,8 @@ OF_DOFS = {
     "position_gain": "position_gain",
     "velocity_gain": "velocity_gain",
 }
-OF_BODIES = {"mass": (), "com": (3,), "moment": (3, 3), "friction": ()}
+OF_BODIES = {"mass": (), "com": (3,), "moment": (3, 3), "friction": (), "restitution": ()}
+OF_SHAPES = {"friction": "shape_friction", "restitution": "shape_restitution"}
 NAMES = ("gravity", *OF_BODIES, *OF_DOFS)
 ANY_SIGN = ("gravity", "com", "moment", "rest_position")
 OF_INERTIA = ("mass", "com", "inertia")  # fields of TREE
@@ -135,7 +137,9 @@ def read_properties(world: World, chosen: Sequence[Skeleton], given: Mapping[str
         if isinstance(value, Mapping):
             if name == "gravity":
                 raise StateError(f"properties: gravity: expected an array (worlds, 3), got {value!r:.80}")
-            things = [_thing(things, key, name) for key in value]
+            things = [_shape(world, key) if isinstance(key, ShapeNode) else _thing(things, key, name) for key in value]
+            if name not in OF_SHAPES and any(isinstance(thing, ShapeNode) for thing in things):
+                raise StateError(f"properties: {name}: expected names of what has it, got shapes")
             parts = [numbers(f"properties: {name}: {k!r}", v, (worlds, *tail)) for k, v in value.items()]
             values = np.stack(parts, axis=1) if parts else np.zeros((worlds, 0, *tail))
         else:
@@ -162,6 +166,21 @@ def _thing(things: Sequence[Any], key: Any, name: str) -> Any:
     return fits[0]
 
 
+def _shape(world: World, node: ShapeNode) -> ShapeNode:
+    """The colliding shape of the world that one of it, or of what it was copied from, is.
+
+    Raises:
+        ModelError: it has none such.
+    """
+    try:
+        found = counterpart(node, world, [s.name for s in world.skeletons])
+    except (ValueError, IndexError):
+        found = None
+    if found is None or not any(found is own for own in world.engine.nodes):
+        raise ModelError(f"properties: expected colliding shapes of world {world.name!r}, got {node!r}")
+    return found
+
+
 def set_properties(properties: Sequence[Property], k: int) -> None:
     """Have the world that they were read for those of world k.
 
@@ -172,7 +191,7 @@ def set_properties(properties: Sequence[Property], k: int) -> None:
         for thing, value in zip(things, values[k], strict=True):
             if name in ("mass", "com", "moment"):
                 thing.inertia = _inertia(thing.inertia, name, value)
-            elif name != "friction" or any(node.collision for node in thing.shapes):
+            elif name not in OF_SHAPES or isinstance(thing, ShapeNode) or any(n.collision for n in thing.shapes):
                 setattr(thing, name, value if name == "gravity" else float(value))
 
 
@@ -201,16 +220,19 @@ def named_differences(world: World, properties: Sequence[Property], worlds: int)
         if name == "gravity":
             parts.append(Part("tree", "gravity", np.arange(3)))
             values.append(given.reshape(worlds, 3))
-        elif name == "friction":
+        elif name in OF_SHAPES:
             if engine.surfaces.mode != NO_ROWS:
                 raise StateError(
-                    f"properties: friction: surfaces of world {world.name!r} are made for pairs (softness, rolling "
+                    f"properties: {name}: surfaces of world {world.name!r} are made for pairs (softness, rolling "
                     "friction, directions or a handler), and are the same in all worlds"
                 )
-            place = {body: k for k, body in enumerate(things)}
-            shapes = [k for k, node in enumerate(engine.nodes) if node.body in place]
-            parts.append(Part("collision", "shape_friction", np.array(shapes, np.int64)))
-            values.append(given[:, [place[engine.nodes[k].body] for k in shapes]])
+            if name == "restitution":
+                _check_rebound(world, things, given)
+            place = {thing: k for k, thing in enumerate(things)}
+            of = [place.get(node, place.get(node.body, -1)) for node in engine.nodes]
+            shapes = [k for k, at in enumerate(of) if at >= 0]
+            parts.append(Part("collision", OF_SHAPES[name], np.array(shapes, np.int64)))
+            values.append(given[:, [of[k] for k in shapes]])
         elif name in OF_DOFS:
             dofs = np.array([engine.dofs_of(d.joint.child.skeleton).start + d.index for d in things], np.int64)
             if name == "coulomb_friction":
@@ -238,6 +260,17 @@ def _check_rows(engine: Any, dofs: np.ndarray, given: Array) -> None:
         raise StateError(
             f"properties: coulomb_friction of {engine.dof_name(int(dofs[j]))!r} in world {k}: expected zero, because "
             f"the model has none there, got {given[k, j]:g}; give the model's a small one"
+        )
+
+
+def _check_rebound(world: World, things: Sequence[Any], given: Array) -> None:
+    """Refuse restitution where the model's steps have no second phase of impacts."""
+    bad = np.argwhere(given > 0.0)
+    if len(bad) and not any(node.restitution > 0.0 for node in world.engine.nodes):
+        k, j = bad[0]
+        raise StateError(
+            f"properties: restitution of {things[j].name!r} in world {k}: expected zero, because nothing of the model "
+            f"rebounds, got {given[k, j]:g}; give one of its shapes a restitution"
         )
 
 

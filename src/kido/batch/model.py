@@ -7,7 +7,7 @@ from typing import Any
 
 from kido.errors import ModelError
 from kido.simulation import World
-from kido.skeleton import BodyNode, Skeleton
+from kido.skeleton import BodyNode, ShapeNode, Skeleton
 
 
 def worlds_of(model: Any) -> list[World]:
@@ -109,9 +109,12 @@ def _having(world: World, name: str) -> int:
 
 
 def counterpart(thing: Any, twin: World, names: Sequence[str]) -> Any:
-    """What a world, body or coordinate is in a copy of its world, whose skeletons have names in order."""
+    """What a world, body, shape or coordinate is in a copy of its world, whose skeletons have names in order."""
     if isinstance(thing, World):
         return twin
+    if isinstance(thing, ShapeNode):
+        number = next(k for k, node in enumerate(thing.body.shapes) if node is thing)
+        return counterpart(thing.body, twin, names).shapes[number]
     if isinstance(thing, BodyNode):
         return twin.skeletons[names.index(thing.skeleton.name)].bodies[thing.index]
     return twin.skeletons[names.index(thing.joint.child.skeleton.name)].dofs[thing.index]

@@ -56,12 +56,14 @@ class Worlds(FixedAttributes):
             - "gravity": (worlds, 3) [m/s^2];
             - "mass": (worlds, bodies) [kg], moments of inertia in proportion; "com": (worlds, bodies, 3) [m]; "moment":
               (worlds, bodies, 3, 3) [kg m^2], as in `Inertia`; where several are given, in this order;
-            - "friction": (worlds, bodies), of all colliding shapes of each body; those without such have none;
+            - "friction", "restitution": (worlds, bodies), of all colliding shapes of each body; those without such have
+              none;
             - "damping", "armature", "spring_stiffness", "rest_position", "coulomb_friction", "position_gain",
               "velocity_gain": (worlds, dofs), as `DegreeOfFreedom` has them.
 
             Bodies and coordinates are those of the chosen skeleton; or a dictionary from their names to arrays
-            (worlds, ...) says of which ("skeleton/name" where a name is not unique).
+            (worlds, ...) says of which ("skeleton/name" where a name is not unique); for friction and restitution
+            also one from colliding shapes of the model.
         bodies: whose `contact_wrenches` are read, bodies of the world or names ("skeleton/body").
         threads: how many compute; the number of available cores by default.
         time_step: instead of the model's [s].

@@ -64,6 +64,7 @@ FORMATS = [
     Format("SDF", ".sdf", "sdf", "kido.io.sdf", "kido.io.writers.sdf", (".world",)),
     Format("SKEL", ".skel", "skel", "kido.io.skel", "kido.io.writers.skel"),
     Format("MJCF", ".xml", "mujoco", "kido.io.mjcf", "kido.io.writers.mjcf"),
+    Format("USD", ".usda", "", "kido.io.mjcf", "", (".usd", ".usdc", ".usdz")),  # by MuJoCo's compiler too
     Format("VSK", ".vsk", "KinematicModel", "kido.io.vsk", ""),
     _motions("DOF", ".dof", "dof"),
     _motions("BVH", ".bvh", "bvh"),
@@ -110,9 +111,10 @@ def load(path: str | Path, **options: Any) -> Skeleton | World | Motion | Marker
 
     The format is told by the file's extension, or for other extensions by its root element: URDF (``.urdf``,
     ``<robot>``), VSK (``.vsk``), ASF (``.asf``) and the SKEL files with braces that RTQL8 had give a `Skeleton`, SKEL
-    (``.skel``, ``<skel>``), SDF (``.sdf``, ``<sdf>``) and MJCF (``<mujoco>``, with the extra `mjcf`) a `World`;
-    ``.dof``, ``.bvh``, ``.amc`` and ``.csv`` give a `Motion`, ``.c3d`` a `MarkerMotion`. Editors and type checkers know
-    which of them `load_skeleton`, `load_world` and `load_motion` return.
+    (``.skel``, ``<skel>``), SDF (``.sdf``, ``<sdf>``), MJCF (``<mujoco>``, with the extra `mjcf`) and USD (``.usda``,
+    ``.usd``, ``.usdc``, ``.usdz``, with the extra `usd`) a `World`; ``.dof``, ``.bvh``, ``.amc`` and ``.csv`` give a
+    `Motion`, ``.c3d`` a `MarkerMotion`. Editors and type checkers know which of them `load_skeleton`, `load_world` and
+    `load_motion` return.
 
     Parameters:
         path: the file, or the name of a bundled model (`kido.models.names`).

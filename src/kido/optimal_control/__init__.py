@@ -12,6 +12,7 @@ from kido.optimal_control.friction import CenterOfPressure, FrictionCone, Penalt
 from kido.optimal_control.problem import ControlProblem
 from kido.optimal_control.skeleton_dynamics import SkeletonDynamics
 from kido.optimal_control.solver import DdpSolver, ShootingSolver
+from kido.optimal_control.world_dynamics import WorldDynamics
 
 __all__ = [
     "CenterOfPressure",
@@ -30,4 +31,5 @@ __all__ = [
     "ResidualCost",
     "ShootingSolver",
     "SkeletonDynamics",
+    "WorldDynamics",
 ]

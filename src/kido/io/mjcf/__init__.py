@@ -18,6 +18,9 @@ of a file is what is read. What the format means here:
 - Equalities that are active are constraints of the world and hold rigidly, limits and friction of tendons as well.
 - The world is a `MjcfWorld`: `actuators`, `sensors` and `keyframes` by name.
 
+Files of USD (``.usda``, ``.usd``, ``.usdc``, ``.usdz``) with UsdPhysics, Newton's or MuJoCo's schemas are read in the
+same way, by the extra `usd`; bodies have the paths of their prims as names.
+
 What is left out is counted by kind in
 `warnings` of the first skeleton.
 """

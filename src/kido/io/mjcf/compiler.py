@@ -12,6 +12,7 @@ from kido.libraries import library
 __all__ = ["compile_model", "flex_names", "mujoco"]
 
 TEXT_NAME = "<text>"
+USD = (".usd", ".usda", ".usdc", ".usdz")
 _LINE = re.compile(r"\bline (\d+)")
 NAMED = ("bodies", "joints", "geoms", "sites", "cameras", "lights", "actuators", "tendons", "equalities", "sensors")
 NAMED += ("keys", "pairs")
@@ -36,10 +37,12 @@ def compile_model(source: str | Path) -> Any:
 
     Raises:
         FileFormatError: the compiler refuses it, in its words: path, line.
-        MissingExtraError: MuJoCo is not installed.
+        MissingExtraError: MuJoCo, or its reader of USD, is not installed.
     """
     m = mujoco()
     text = str(source)
+    if text.lower().endswith(USD):
+        library("mujoco._usd", "USD files (MuJoCo's compiler reads them)", "usd")
     is_file = isinstance(source, Path) or not text.lstrip("\ufeff \t\r\n").startswith("<")
     try:
         spec = m.MjSpec.from_file(text) if is_file else m.MjSpec.from_string(text)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,18 +49,7 @@ class StepDifferentiator:
         columns += [[Change("data", "tau" if of_force[k] else "command", k, 1.0)] for k in range(n)]
         for found in parameters.values():
             columns += found
-        self.impulses = []
-        made = np.zeros((2 * n, len(columns)))
-        for begin in range(0, len(columns), DIRECTIONS):
-            part = columns[begin : begin + DIRECTIONS]
-            q, u = self._run(part, known)
-            made[:n, begin : begin + len(part)] = q[:, 1 : 1 + len(part)]
-            made[n:, begin : begin + len(part)] = u[:, 1 : 1 + len(part)]
-        if columns:
-            for chart, joint in zip(self._charts(self.after), self.joints, strict=True):
-                made[joint] = np.linalg.solve(chart, made[joint])
-        if not np.isfinite(made).all():
-            raise StateError("step_derivatives: they are not finite: the state is at a change of the motion's form")
+        made = self._made(columns, known)
         modes, margins, margin = contact_modes(self.impulses)
         by_parameters, at = {}, 3 * n
         for name, found in parameters.items():
@@ -70,6 +59,40 @@ class StepDifferentiator:
             fixed(made[:, : 2 * n].copy()), fixed(made[:, 2 * n : 3 * n].copy()), by_parameters, tuple(modes),
             fixed(margins), margin,
         )  # fmt: skip
+
+    def carried(self, known: list[Array], commands: Array) -> Array:
+        """See `carried_derivatives`; the impulses of both steps are known."""
+        engine = self.mirror.engine
+        n, of_force = len(engine.data.q), takes_force(engine.tree.actuator)
+        self.charts = self._charts(engine.data.q)
+        columns: list[list[Change]] = [self._position(k) for k in range(n)]
+        columns += [[Change("data", "u", k, 1.0)] for k in range(n)]
+
+        def only_carried() -> None:
+            d = self.mirror.world.data
+            d.q[:, 1:] = d.u[:, 1:] = 0.0
+            d.tau[of_force, 0], d.command[~of_force, 0] = commands[of_force], commands[~of_force]
+
+        return self._made(columns, known, only_carried)
+
+    def _made(
+        self, columns: list[list[Change]], known: list[Array], between: Callable[[], None] | None = None
+    ) -> Array:
+        """Changes of the state after steps along directions (2n, directions)."""
+        n = len(self.mirror.engine.data.q)
+        self.impulses = []
+        made = np.zeros((2 * n, len(columns)))
+        for begin in range(0, len(columns), DIRECTIONS):
+            part = columns[begin : begin + DIRECTIONS]
+            q, u = self._run(part, known, between)
+            made[:n, begin : begin + len(part)] = q[:, 1 : 1 + len(part)]
+            made[n:, begin : begin + len(part)] = u[:, 1 : 1 + len(part)]
+        if columns:
+            for chart, joint in zip(self._charts(self.after), self.joints, strict=True):
+                made[joint] = np.linalg.solve(chart, made[joint])
+        if not np.isfinite(made).all():
+            raise StateError("step_derivatives: they are not finite: the state is at a change of the motion's form")
+        return made
 
     def _charts(self, q: Array) -> list[Array]:
         """Of each joint, the rates of its positions by its velocities."""
@@ -91,8 +114,13 @@ class StepDifferentiator:
                 return [Change("data", "q", joint.start + i, rate) for i, rate in enumerate(chart[:, j]) if rate != 0.0]
         return []
 
-    def _run(self, part: Sequence[list[Change]], known: list[Array]) -> tuple[Array, Array]:
-        """Positions and velocities after steps, with derivatives along up to DIRECTIONS directions."""
+    def _run(
+        self, part: Sequence[list[Change]], known: list[Array], between: Callable[[], None] | None
+    ) -> tuple[Array, Array]:
+        """Positions and velocities after steps, with derivatives along up to DIRECTIONS directions.
+
+        Between steps, `between` is called.
+        """
         mirror = self.mirror
         mirror.fill()
         for lane, changes in enumerate(part):
@@ -101,6 +129,8 @@ class StepDifferentiator:
                 getattr(attrgetter(path)(mirror.world), name)[at] += rate
         problem = mirror.problem
         for k, impulses in enumerate(known):
+            if k and between is not None:
+                between()
             mirror.begin()
             if k == len(self.impulses):  # all directions have the same
                 bounces = bool(mirror.engine.world.restitute.address)
@@ -112,15 +142,17 @@ class StepDifferentiator:
         return d.q, d.u
 
 
-def impulses_of_steps(world: World, steps: int) -> list[Array]:
-    """Impulses of all rows in the next steps, which are done and undone.
+def impulses_of_steps(world: World, steps: int, between: Callable[[], None] | None = None) -> list[Array]:
+    """Impulses of all rows in the next steps, which are done and undone; between them, `between` is called.
 
     Raises:
         StateError, ModelError: they fail.
     """
     before, engine, found = world.snapshot(), world.engine, []
     try:
-        for _ in range(steps):
+        for k in range(steps):
+            if k and between is not None:
+                between()
             run(engine, 1, lambda: world.time)
             problem = engine.problem
             found.append(problem.impulse[: problem.num_rows].copy())
@@ -130,6 +162,7 @@ def impulses_of_steps(world: World, steps: int) -> list[Array]:
 
 
 ATTEMPTS = 5  # at a step that needs more room than the one before
+Found = TypeVar("Found")
 
 
 def step_derivatives(world: World, parameters: Mapping[str, Any] | Sequence[str], steps: int) -> StepDerivatives:
@@ -137,16 +170,52 @@ def step_derivatives(world: World, parameters: Mapping[str, Any] | Sequence[str]
     what = f"world {world.name!r}: step_derivatives"
     if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 1:
         raise ModelError(f"{what}: steps: expected a number of steps above 0, got {steps!r}")
-    wanted, engine = directions(world, parameters), world.engine
+    wanted = directions(world, parameters)
     check_supported(world)
     known = impulses_of_steps(world, int(steps))
     check_supported(world)  # what surfaces are there is known now
+    return _with_room(world, lambda differentiator: differentiator.derivatives(wanted, known))
+
+
+def carried_derivatives(world: World, commands: Array) -> Array:
+    """d(q, u)++ / d(q, u) through what the next step leaves to the one after it (2n, 2n).
+
+    A step leaves where contacts were, by which the next one knows how they roll. With A and A+ the derivatives of both
+    steps by the states before them, all of d(q, u)++ / d(q, u) is A+ A plus this.
+
+    Args:
+        commands: of all coordinates in the second step.
+
+    Raises:
+        ModelError, StateError: as `World.step_derivatives`.
+    """
+    check_supported(world)
+    n = len(world.engine.data.q)
+
+    def change() -> None:
+        for skeleton in world.skeletons:
+            if skeleton.num_dofs:
+                skeleton.commands = commands[world.engine.dofs_of(skeleton)]
+
+    known = impulses_of_steps(world, 2, change)
+    if not len(known[0]) or not len(known[1]):
+        return np.zeros((2 * n, 2 * n))
+    return _with_room(world, lambda differentiator: differentiator.carried(known, commands))
+
+
+def _with_room(world: World, of: Callable[[StepDifferentiator], Found]) -> Found:
+    """What a differentiator of the world gives, which is made anew, with more room, where it needs that.
+
+    Raises:
+        StateError: it needs ever more.
+    """
+    engine = world.engine
     for _ in range(ATTEMPTS):
         found = engine.differentiator
         if found is None or not found.mirror.is_current:
             found = engine.differentiator = StepDifferentiator(engine)
         try:
-            return found.derivatives(wanted, known)
+            return of(found)
         except NoRoom as full:
             full.mend()
-    raise StateError(f"{what}: a step from this state needs ever more room")
+    raise StateError(f"world {world.name!r}: step_derivatives: a step from this state needs ever more room")
