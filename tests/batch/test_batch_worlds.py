@@ -229,6 +229,23 @@ def test_reset_with_other_properties(humanoid):
         worlds.reset([0], properties={"gravity": np.zeros((1, 3))})
 
 
+@pytest.mark.parametrize("lanes", [False, True])
+def test_properties_of_a_run_are_not_those_of_the_next(humanoid, lanes):
+    robot = humanoid.skeletons[1]
+    given = {"commands": commands_of(humanoid, 3, 10), "hold": 1}
+    fresh = rollout(humanoid, **given, skeleton=robot, lanes=lanes)
+    pool = RolloutPool(humanoid, skeleton=robot, lanes=lanes)
+    other = pool.run(**given, properties=properties_of(robot, 3))
+    gains = {"damping": np.full((3, robot.num_dofs), 2.0)}
+    assert np.array_equal(
+        pool.run(**given, properties=gains).positions,
+        rollout(humanoid, **given, skeleton=robot, lanes=lanes, properties=gains).positions,
+    )
+    again = pool.run(**given)
+    assert np.array_equal(again.positions, fresh.positions)
+    assert not np.array_equal(again.positions, other.positions)
+
+
 def test_one_world_as_a_world_and_back(humanoid):
     """An exported world, stepped by itself, goes on as it does among the others."""
     properties = properties_of(humanoid.skeletons[1], 3)

@@ -83,6 +83,10 @@ class Differences:
         self.parts = parts
         self.values = np.ascontiguousarray(np.concatenate(values, axis=1))
 
+    def present(self, engine: Any) -> Array:
+        """The numbers that a world has in their place, (entries,)."""
+        return _present(engine, self.parts)[0]
+
     def scatter(self, engine: Any, lane_tree: Any, lane: int) -> tuple[SCATTER, list[NUMBERS]]:
         """Where they belong in a world, and in its lane of a forest in lanes if there is one.
 

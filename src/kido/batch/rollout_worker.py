@@ -200,12 +200,21 @@ class Member:
         self.image = Image(world)
         self.differences: Differences | None = None
         self._scatter: Any = None
+        self._own: Any = None
 
     def place(self) -> None:
         """It may have other arrays, or differ from others otherwise."""
         self.image.place()
         if self.differences is not None:
             self._scatter = self.differences.scatter(self.engine, self.lane_tree, self.lane)
+
+    def take(self, differences: Differences | None) -> None:
+        """Stand for worlds that differ in these properties, and be like the model in all others again."""
+        if self.differences is not None:
+            scatter_numbers(self._scatter[0].address, self._own)
+        self.differences = differences
+        self._own = None if differences is None else differences.present(self.engine)
+        self.place()
 
     def differ(self, k: int) -> None:
         """Have the properties of world k."""
@@ -252,8 +261,8 @@ class Worker:
             self.sensors = self.members[0].sensors(job.sensors)
         for member in self.members:
             if member.differences is not job.differences:
-                member.differences = job.differences
-                self.place(member)
+                member.take(job.differences)
+                self.addresses[member.lane] = member.image.container.address
 
     def place(self, member: Member) -> None:
         """A member may have other arrays."""

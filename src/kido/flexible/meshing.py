@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import chdir
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -191,14 +193,15 @@ def _tetrahedra(skfem: Any, shapes: Sequence[tuple[Shape, Array]], size: float, 
     extent = float(np.linalg.norm(np.ptp(v, axis=0)))
     if (extent / size) ** 3 > 100.0 * MOST:
         raise too_small(size, what)
-    p, tets = mesher.tetrahedralize(
-        v,
-        f.astype(np.int32),
-        edge_length_fac=min(size / extent, 1.0),
-        epsilon=TOLERANCE * size / extent,
-        num_threads=1,
-        quiet=True,
-    )
+    with TemporaryDirectory() as folder, chdir(folder):  # it leaves a file where it runs
+        p, tets = mesher.tetrahedralize(
+            v,
+            f.astype(np.int32),
+            edge_length_fac=min(size / extent, 1.0),
+            epsilon=TOLERANCE * size / extent,
+            num_threads=1,
+            quiet=True,
+        )
     if not len(tets):
         raise ModelError(f"{what}: its surface encloses nothing; expected a closed one, or solid shapes")
     used, tets = np.unique(tets, return_inverse=True)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-import jax
 from kido.errors import StateError
 from kido.gradients.shapes import common_samples
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 from numpy.typing import ArrayLike
 
-import jax
 from kido.batch import Batch
 from kido.gradients import ForwardDynamics, ForwardKinematics, InverseDynamics
 from kido.gradients.smooth import SmoothFunction

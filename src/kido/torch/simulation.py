@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
+
 from kido.attributes import FixedAttributes
 from kido.errors import NameLookupError
 from kido.gradients import WorldFunction

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-import torch
 from kido.errors import StateError
 from kido.gradients.shapes import common_samples
 
