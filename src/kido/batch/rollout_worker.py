@@ -208,6 +208,11 @@ class Member:
         if self.differences is not None:
             self._scatter = self.differences.scatter(self.engine, self.lane_tree, self.lane)
 
+    @property
+    def scatter(self) -> Any:
+        """Where its properties are in which it differs from others, or None."""
+        return None if self.differences is None else self._scatter[0]
+
     def differ(self, k: int) -> None:
         """Have the properties of world k."""
         if self.differences is not None:
@@ -241,8 +246,13 @@ class Worker:
         self.addresses = np.array([image.container.address for image in self.images])
         self._sensors_of: Any = None
 
+    @property
+    def together(self) -> int:
+        """How many worlds it steps at a time."""
+        return len(self.members)
+
     def make_members(self, world: World) -> list[Member]:
-        """As many as it steps at a time."""
+        """Those that it steps at a time."""
         return [Member(world)]
 
     def prepare(self, job: Job) -> None:

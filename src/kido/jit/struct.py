@@ -42,7 +42,7 @@ _LIVE: weakref.WeakValueDictionary[int, Struct] = weakref.WeakValueDictionary()
 
 _RESERVED = (
     *("address", "arrays", "block_of", "block_words", "fields", "first_word", "floats_of_block", "header_for"),
-    *("field_keys", "layout_hash", "nbytes", "samples", "sharing", "words", "words_of_block"),
+    *("field_keys", "layout_hash", "nbytes", "pieces", "references", "samples", "sharing", "words", "words_of_block"),
 )
 
 S = TypeVar("S", bound="Struct")
@@ -373,6 +373,14 @@ class Struct(metaclass=StructKind):
         """Memory held by the arrays [bytes]."""
         return sum(getattr(self, n).nbytes for n in type(self).arrays)
 
+    def pieces(self) -> dict[str, np.ndarray]:
+        """All memory that it stands in: its header "", its block "block of words", and arrays by field."""
+        return {"": self._header, "block of words": self._block, **{n: getattr(self, n) for n in type(self).arrays}}
+
+    def references(self) -> list[Any]:
+        """Structs and callbacks that its fields refer to."""
+        return list(self._referred.values())
+
     def floats_of_block(self) -> list[float]:
         """Its fields of one word, in order, of a struct whose are all floats."""
         return self._numbers.tolist()
@@ -421,6 +429,11 @@ def field_table(struct: StructKind) -> str:
     """The fields of a struct as a Markdown table."""
     rows = [f"| `{f.name}` | {f.kind} | {f.dims} | {f.unit} | {f.doc} |" for f in struct.fields.values()]
     return "\n".join(["| field | kind | shape | unit | meaning |", "| --- | --- | --- | --- | --- |", *rows])
+
+
+def living(address: int) -> Struct | None:
+    """The struct at an address, if there is one."""
+    return _LIVE.get(address)
 
 
 def live_struct(address: int) -> Struct:
