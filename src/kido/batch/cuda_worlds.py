@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ _WORLDS = SIGNATURE.replace("i8(i8,", "void(i8,i8,i8,i8,", 1).replace("i8[::1],i
 
 def _kernels() -> tuple[Any, Any]:
     """Functions of a grid: steps of worlds, and copies of a row of words."""
-    from numba import cuda
+    cuda: Any = import_module("numba.cuda")
 
     import kido.jit.device_numbers  # noqa: F401  (what kernels call)
 

@@ -1,10 +1,10 @@
 """Worlds on a GPU: the step of a world as it is, a world a thread.
 
-A world's structs are copied as one row of words (`kido.jit.relocated`), once for each thread; callbacks are numbers there
-(`kido.jit.device`). What a thread does is what a worker of the processor does with its one world: properties and state of
-a sample go into it, it steps, and its state comes out. Worlds that need larger arrays, or whose numbers are not finite,
-are done again on the processor, which tells what was wrong. No machine of the project has run this on a GPU yet: tests
-step such copies on the processor, and compile the kernel to PTX.
+A world's structs are copied as one row of words (`kido.jit.relocated`), once for each thread; callbacks are numbers
+there (`kido.jit.device`). What a thread does is what a worker of the processor does with its one world: properties and
+state of a sample go into it, it steps, and its state comes out. Worlds that need larger arrays, or whose numbers are not
+finite, are done again on the processor, which tells what was wrong. No machine of the project has run this on a GPU yet:
+tests step such copies on the processor, and compile the kernel to PTX.
 """
 
 from __future__ import annotations
@@ -67,9 +67,11 @@ def run_copy(
             m.world.address, driven, controls, dofs, q, u, sensor_of_shape, link, offset, wrenches, k, done, end, hold,
             every, 0,
         )  # fmt: skip
-        if stage != -1 or not is_finite(m.world.data):
-            status[k] = TO_PROCESSOR
-        elif end == total and keep_world(m.image, rows, k) > rows.shape[1]:
+        if (
+            stage != -1
+            or not is_finite(m.world.data)
+            or (end == total and keep_world(m.image, rows, k) > rows.shape[1])
+        ):
             status[k] = TO_PROCESSOR
     return status[k]
 
@@ -110,7 +112,7 @@ class Device(Protocol):
         ...
 
     def run(self, copies: Any, count: int, *arguments: Any) -> None:
-        """`run_copy` for samples 0..count-1 in as many copies, with these arguments after its first; `k` is left out."""
+        """`run_copy` for samples 0..count-1 in as many copies, with these arguments but for the address and `k`."""
         ...
 
 

@@ -1,8 +1,8 @@
 """Callbacks on a GPU, where addresses of functions are of no use: numbers, told apart where they are called.
 
 While something is compiled for a GPU, a `Binding` says which callbacks each stage, or table of callbacks, may hold. A
-word that holds the address of a callback on the processor holds its number there. A call compares that number with those
-of its field and calls the function that it belongs to, which so becomes a part of what is compiled.
+word that holds the address of a callback on the processor holds its number there. A call compares that number with
+those of its field and calls the function that it belongs to, which so becomes a part of what is compiled.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
-"""`min` and `max` of numbers in code for a GPU: Numba has them by functions of any number of arguments, which its compiler
-for CUDA does not take."""
+"""`min` and `max` of numbers in code for a GPU.
+
+Numba has them as functions of any number of arguments, which its compiler for CUDA does not take.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,10 @@ from typing import Any
 from numba import types
 from numba.core.typing.templates import AbstractTemplate, signature
 from numba.cpython.builtins import do_minmax
+from numba.cuda import cudaimpl
 from numba.cuda.cudadecl import registry as declared
-from numba.cuda.cudaimpl import lower
+
+lower: Any = cudaimpl.lower
 
 
 def _define(function: Any, better: Any) -> None:

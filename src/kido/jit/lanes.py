@@ -141,7 +141,9 @@ def call_intrinsic(context, builder, name, type_, args):
         result = ir.Constant(VECTOR, ir.Undefined)
         for k in range(LANES):
             lane = ir.Constant(_I32, k)
-            one = call_intrinsic(context, builder, name, types.float64, [builder.extract_element(a, lane) for a in args])
+            one = call_intrinsic(
+                context, builder, name, types.float64, [builder.extract_element(a, lane) for a in args]
+            )
             result = builder.insert_element(result, one, lane)
         return result
     llvm_type, suffix = machine_type(type_)

@@ -1,14 +1,13 @@
 """A struct and all that it refers to as one row of words, which may lie anywhere: in another array, on a GPU.
 
-Words that are addresses of what is in the row are known, and words that are addresses of callbacks. The former are those
-of headers and references, and integers that are the address of a living struct; so are found what structs know by
-number alone. Nothing else is an address.
+Words that are addresses of what is in the row are known, and words that are addresses of callbacks. The former are
+those of headers and references, and integers that are the address of a living struct: some structs know others by number
+alone. Nothing else is an address.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -55,7 +54,7 @@ class Relocatable:
         root: the struct.
 
     Attributes:
-        words: (n,) int64; addresses within it count from its first byte.
+        words: (n,) int64; addresses within it count from its first byte, callbacks are 0.
         is_address: (n,) bool, of words that are such addresses.
         root: place of the header of the struct [bytes].
         callbacks: that its words hold, by field, "STRUCT.field".
@@ -120,6 +119,7 @@ class Relocatable:
     def _note(self, field: str, callback: Callback, word: int) -> None:
         self.callbacks.setdefault(field, []).append(callback)
         self._functions.append((word, callback))
+        self.words[word] = 0  # it may be that of what compiles it when it is called first
 
     def like(self, other: Relocatable) -> bool:
         """Whether another is the same in all words and callbacks."""

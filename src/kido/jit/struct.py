@@ -62,14 +62,12 @@ class Field:
         doc: meaning, with the frame it is expressed in.
         word: index of its first word in the header if it is an array, else of its word in the block.
         struct, lanes: of a reference: what it refers to, and whether compiled code sees its samples as lanes.
-        default: of a stage: a kernel.
     """
 
     name = ""
     word = 0
     struct: Any = None
     lanes = False
-    default: Any = None
 
     def __init__(self, kind: str, dims: tuple[int | str, ...] = (), unit: str = "", doc: str = ""):
         self.kind, self.dims, self.unit, self.doc = kind, dims, unit, doc
@@ -126,9 +124,9 @@ class _Reference(Field):
 class _Stage(Field):
     """Address of a callback, and in Python what calls it."""
 
-    def __init__(self, default: Any, doc: str, rare: bool):
+    def __init__(self, doc: str, rare: bool):
         super().__init__("s", doc=doc)
-        self.default, self.rare = default, rare
+        self.rare = rare
 
     def __get__(self, struct: Struct | None, owner: Any = None) -> Any:
         if struct is None:
@@ -199,7 +197,7 @@ if TYPE_CHECKING:
     def number(unit: str = "", doc: str = "") -> _Number[float]: ...
     def integer(unit: str = "", doc: str = "") -> _Number[int]: ...
     def reference(struct: type[S], lanes: bool = False, doc: str = "") -> _Referred[S]: ...
-    def stage(default: Any = None, doc: str = "", rare: bool = False) -> _Called: ...
+    def stage(doc: str = "", rare: bool = False) -> _Called: ...
 
 else:
 
@@ -223,14 +221,14 @@ else:
         """Another struct; with `lanes` compiled code sees its samples as lanes."""
         return _Reference(struct, lanes, doc)
 
-    def stage(default=None, doc="", rare=False):
+    def stage(doc="", rare=False):
         """A callback, called as ``s.name(a, b, c, d)`` with up to four structs or integers; returns an integer.
 
         Compiled code calls the one that is set, by its address; where none is set nothing happens, and the result
-        is 0. On a GPU, where addresses of functions are of no use, `default` is called directly: a kernel
-        that takes the handles themselves. What is `rare` is compiled when it is called first, not when it is set.
+        is 0. On a GPU it is the number of a callback (`kido.jit.device`). What is `rare` is compiled when it is
+        called first, not when it is set.
         """
-        return _Stage(default, doc, rare)
+        return _Stage(doc, rare)
 
 
 class StructKind(type):

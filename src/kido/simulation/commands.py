@@ -19,7 +19,6 @@ from kido.simulation.feature import Feature
 from kido.simulation.world_struct import BEGIN, END, WORLD
 from kido.skeleton.state.actuation import takes_force, takes_motion
 
-
 call_controller = caller("COMMANDS.call")
 
 
