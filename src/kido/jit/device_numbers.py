@@ -11,9 +11,9 @@ from typing import Any
 from numba import types
 from numba.core.typing.templates import AbstractTemplate, signature
 from numba.cpython.builtins import do_minmax
-from numba.cuda import cudaimpl
-from numba.cuda.cudadecl import registry as declared
+from numba.cuda import cudadecl, cudaimpl
 
+declared: Any = cudadecl.registry
 lower: Any = cudaimpl.lower
 
 

@@ -1,8 +1,8 @@
 """A struct and all that it refers to as one row of words, which may lie anywhere: in another array, on a GPU.
 
 Words that are addresses of what is in the row are known, and words that are addresses of callbacks. The former are
-those of headers and references, and integers that are the address of a living struct: some structs know others by number
-alone. Nothing else is an address.
+those of headers and references, and integers that are the address of a living struct: some structs know others by
+number alone. Nothing else is an address.
 """
 
 from __future__ import annotations
