@@ -89,9 +89,9 @@ class Threads:
 
     def _current_tree(self) -> Struct:
         """The skeleton's tree with all changes of the model, and work space that fits it."""
-        refuse_flexible(self.skeleton, "batches of states")
         tree: Struct = self.skeleton.current_state.compiled_tree()
         if tree is not self._tree:
+            refuse_flexible(self.skeleton, "batches of states")
             self._tree, self._variants, self._spaces = tree, {}, {}
         return tree
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kido.attributes import FixedAttributes
 from kido.errors import ModelError, NameLookupError
 from kido.flexible.joint import ModalJoint, NodeJoint
-from kido.flexible.modes import Modes
-from kido.skeleton import BodyNode, Skeleton
+from kido.flexible.modes import Modes, numbers
+from kido.shapes import Mesh
+from kido.skeleton import BodyNode, ShapeNode, Skeleton
+
+SURFACE = "surface"
+"""Name of the shape that is seen of a flexible body."""
 
 
 class FlexibleBody(FixedAttributes):
@@ -16,8 +21,9 @@ class FlexibleBody(FixedAttributes):
 
     The body's frame is the inboard node of the modes, so its joint is between the parent and that node. It gets the
     inertia of the undeformed body, and each node becomes a body without mass that is held by it: other bodies hang on
-    these. One more body without mass, BODY_modes, has a joint whose coordinates are the modes: coordinates of the
-    skeleton like others, named BODY.MODE, with springs and dampers, which are the modal stiffness and damping.
+    these. The surface of the modes becomes a shape of the body, "surface", which is seen as it is deformed, and which
+    touches nothing. One more body without mass, BODY_modes, has a joint whose coordinates are the modes: coordinates of
+    the skeleton like others, named BODY.MODE, with springs and dampers, which are the modal stiffness and damping.
 
     Args:
         body: a body of a skeleton, without other inertia and bodies on it.
@@ -67,10 +73,13 @@ class FlexibleBody(FixedAttributes):
         self._nodes: dict[str, BodyNode] = {}
         for node in modes.nodes:
             X = np.eye(4)
-            X[:3, 3] = node.position
+            X[:3, :3], X[:3, 3] = node.orientation, node.position
             made = skeleton.add_body(places[node.name], NodeJoint(node=node.name, transform_from_parent=X), body)
             made.own_link = True
             self._nodes[node.name] = made
+        if modes.surface is not None:
+            rest = Mesh(modes.surface.vertices, modes.surface.faces)
+            body.add_shape(rest, name=SURFACE, collision=False)
 
     @classmethod
     def _found(cls, coordinates: BodyNode) -> FlexibleBody:
@@ -86,6 +95,13 @@ class FlexibleBody(FixedAttributes):
         """Where its modes stand among the coordinates of the skeleton."""
         return self.coordinates.parent_joint.coordinates
 
+    @property
+    def surface(self) -> ShapeNode | None:
+        """The shape that is seen, which has its colour; None if the modes have none, or it was removed."""
+        if self.modes.surface is None:
+            return None
+        return next((node for node in self.body.shapes if node.name == SURFACE), None)
+
     def node(self, name: str) -> BodyNode:
         """The body that follows a node.
 
@@ -95,6 +111,28 @@ class FlexibleBody(FixedAttributes):
         if name not in self._nodes:
             raise NameLookupError(f"node of flexible body {self.body.name!r}", name, list(self._nodes))
         return self._nodes[name]
+
+    def warm(self, kelvin: float = 0.0, gradient: ArrayLike = (0.0, 0.0, 0.0)) -> None:
+        """Have it another temperature than that of its undeformed shape: its modes' springs rest where it warps to.
+
+        Exact where the modes have the deflection by warming (`reduced_modes(..., thermal=True)`; axial modes of beams
+        in the limit). What was set before is forgotten.
+
+        Args:
+            kelvin: warmer by [K], at the inboard node.
+            gradient: of temperature (3,) along the body's axes [K/m].
+
+        Raises:
+            ModelError: numbers that are not finite; modes that warming does not move.
+        """
+        field = np.append(numbers([kelvin], "kelvin", (1,)), numbers(gradient, "gradient", (3,)))
+        if not self.modes.thermal.any():
+            raise ModelError(
+                f"flexible body {self.body.name!r}: warming moves none of its modes; make them of a material with "
+                "thermal expansion"
+            )
+        joint = self.coordinates.parent_joint
+        joint.rest_position = (self.modes.thermal @ field) / joint.spring_stiffness
 
     def check(self) -> None:
         """See that edits of the skeleton have left what the body consists of.
