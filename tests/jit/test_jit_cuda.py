@@ -7,8 +7,9 @@ import pytest
 from kido.batch import Batch
 from kido.batch.cuda import compile_ptx, device_code
 from kido.errors import MissingExtraError, StateError
-from kido.jit import JIT_DISABLED, Struct, floats, kernel, number, reference, stage
+from kido.jit import JIT_DISABLED, Struct, callback, floats, number, reference, stage, view
 from kido.jit.compile import thread_view
+from kido.jit.device import Binding
 from trees import build
 
 needs_jit = pytest.mark.skipif(JIT_DISABLED, reason="kernels run as plain Python (NUMBA_DISABLE_JIT)")
@@ -18,16 +19,27 @@ class PART(Struct):
     gain = number()
 
 
-@kernel
-def twice(s, times):
-    return times * int(s.x[0])
+@callback
+def twice(address, times, unused_1, unused_2):
+    return times * int(view(THINGS, address).x[0])
+
+
+@callback
+def never(address, times, unused_1, unused_2):
+    return 7654321
+
+
+class THINGS(Struct):
+    x = floats("things")
 
 
 class PROBE(Struct):
     weight = number()
     part = reference(PART)
     x = floats("things")
-    grow = stage(default=twice)
+    things = reference(THINGS)
+    grow = stage()
+    lost = stage()
 
 
 def ptx_of(name: str, capability: tuple[int, int] = (9, 0)) -> str:
@@ -77,14 +89,16 @@ def test_without_a_gpu_the_reason_is_told() -> None:
 
 @needs_jit
 def test_numbers_references_and_stages_on_a_gpu() -> None:
-    """A stage's default is called with the thread's own handle, and ends up in the kernel: there is no call."""
+    """A stage's callback ends up in the kernel: there is no call. One that is bound to no callback is nothing."""
     from numba import cuda  # the compiler's own target
 
     def run(address, out):
         k = cuda.grid(1)
         s = thread_view(PROBE, address, k)
-        out[k] = s.weight * s.grow(s, 2) + s.part.gain
+        out[k] = s.weight * (s.grow(s.things, 2) + s.lost(s.things, 2)) + s.part.gain
 
-    ptx = device_code(run, "void(i8,f8[::1])", (9, 0))
+    with Binding({"PROBE.grow": [twice], "OTHER.lost": [never]}).compiling():
+        ptx = device_code(run, "void(i8,f8[::1])", (9, 0))
+    assert "7654321" not in ptx
     assert "fma.rn.f64" in ptx and "call" not in ptx.replace("callseq", "")
-    assert "cvt.rzi.s64.f64" in ptx  # int(s.x[0]) of the default
+    assert "cvt.rzi.s64.f64" in ptx  # int(x[0]) of the callback

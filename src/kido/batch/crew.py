@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kido.batch.gpu_worlds import Device, GpuWorker
 from kido.batch.lockstep import why_alone
 from kido.batch.rollout_lanes import LaneWorker
 from kido.batch.rollout_worker import Job, Member, Worker
@@ -27,15 +28,16 @@ class Crew:
         world: what all worlds are like; the first worker steps in it, others in clones.
         threads: most that there are.
         lanes: whether a worker steps eight worlds together, if there are lanes for such worlds.
+        device: instead of both, a GPU, which steps thousands together.
 
     Attributes:
         why_alone: why worlds are stepped one by one; "" if eight are together.
     """
 
-    def __init__(self, world: World, threads: int, lanes: bool):
-        self.world, self.threads = world, threads
-        self.why_alone = why_alone(world) if lanes else "lanes were not asked for"
-        self._workers = [self._worker(world)]
+    def __init__(self, world: World, threads: int, lanes: bool, device: Device | None = None):
+        self.world, self.threads = world, 1 if device else threads
+        self.why_alone = why_alone(world) if lanes and not device else "lanes were not asked for"
+        self._workers: list[Worker] = [GpuWorker(world, device) if device else self._worker(world)]
         self._pool: ThreadPoolExecutor | None = None
         self._process = os.getpid()
 
@@ -48,7 +50,7 @@ class Crew:
         Args:
             progress: called in this thread, now and then, with the numbers of worlds that are done and of all.
         """
-        together = len(self._workers[0].members)
+        together = self._workers[0].together
         threads = max(1, min(self.threads, -(-len(job.worlds) // together)))
         while len(self._workers) < threads:
             self._workers.append(self._worker(self.world.clone()))

@@ -45,14 +45,36 @@ OUTPUTS = {
 LAUNCH = 16384  # samples that work space is made for; more are done one launch after the other
 
 
-def _define() -> tuple[Any, dict[str, tuple[Any, str]]]:
-    """Numba's CUDA, and by its name each kernel with its signature."""
+def connected() -> Any:
+    """Numba's CUDA, for the GPU at hand.
+
+    Raises:
+        StateError: there is none, or kernels are not compiled.
+        MissingExtraError: the extra `cuda` is not installed.
+    """
+    cuda = _compiler()
+    from numba.cuda.cudadrv import nvvm
+    from numba.cuda.cudadrv.driver import driver
+
+    if not driver.is_available:
+        raise StateError("device 'cuda': there is no NVIDIA GPU, or no driver for it, on this machine")
+    if not nvvm.is_available():
+        raise MissingExtraError("computing on a GPU", "cuda")
+    return cuda
+
+
+def _compiler() -> Any:
     if JIT_DISABLED:
         raise StateError("device 'cuda': kernels are not compiled (NUMBA_DISABLE_JIT)")
     try:
-        cuda: Any = import_module("numba.cuda")
+        return import_module("numba.cuda")
     except ImportError:
         raise MissingExtraError("computing on a GPU", "cuda") from None
+
+
+def _define() -> dict[str, tuple[Any, str]]:
+    """By its name each kernel with its signature."""
+    cuda = _compiler()
     from kido.jit.compile import thread_samples, thread_view, view
 
     def forward_kinematics(tree, data, begin, end, q, X):
@@ -150,7 +172,7 @@ def _define() -> tuple[Any, dict[str, tuple[Any, str]]]:
 
     rows, matrices = "f8[:,::1]", "f8[:,:,::1]"
     span = "i8,i8,i8,i8"
-    return cuda, {
+    return {
         "forward_kinematics": (forward_kinematics, f"void({span},{rows},f8[:,:,:,::1])"),
         "jacobian": (jacobian, f"void({span},{rows},i8,f8,f8,f8,{matrices})"),
         "mass_matrix": (mass_matrix, f"void({span},{rows},{matrices})"),
@@ -184,8 +206,7 @@ def compile_ptx(name: str, capability: tuple[int, int] = (9, 0)) -> str:
     Raises:
         MissingExtraError: there is no NVVM.
     """
-    _, kernels = _define()
-    return device_code(*kernels[name], capability)
+    return device_code(*_define()[name], capability)
 
 
 def device_code(function: Any, signature: str, capability: tuple[int, int]) -> str:
@@ -219,12 +240,13 @@ class DeviceStruct:
         arrays = {name: getattr(host, name) for name in type(host).arrays} | arrays
         self.arrays = {name: cuda.to_device(array) for name, array in arrays.items()}
         self._block = cuda.to_device(host.words_of_block())
-        places = {name: (_address(array), array.shape) for name, array in self.arrays.items()}
-        self._header = cuda.to_device(host.header_for(_address(self._block), places, samples))
-        self.address = _address(self._header)
+        places = {name: (address_of(array), array.shape) for name, array in self.arrays.items()}
+        self._header = cuda.to_device(host.header_for(address_of(self._block), places, samples))
+        self.address = address_of(self._header)
 
 
-def _address(array: Any) -> int:
+def address_of(array: Any) -> int:
+    """Where an array of the GPU begins."""
     return int(array.__cuda_array_interface__["data"][0] or 0)
 
 
@@ -238,14 +260,7 @@ class Gpu:
         self._connect()
 
     def _connect(self) -> None:
-        self._cuda, kernels = _define()
-        from numba.cuda.cudadrv import nvvm
-        from numba.cuda.cudadrv.driver import driver
-
-        if not driver.is_available:
-            raise StateError("device 'cuda': there is no NVIDIA GPU, or no driver for it, on this machine")
-        if not nvvm.is_available():
-            raise MissingExtraError("computing on a GPU", "cuda")
+        self._cuda, kernels = connected(), _define()
         self._kernels = {name: self._cuda.jit(text)(function) for name, (function, text) in kernels.items()}
         self._trees: dict[Variant, tuple[DeviceStruct, dict[str, np.ndarray]]] = {}
         self._spaces: dict[str, DeviceStruct] = {}

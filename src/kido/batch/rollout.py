@@ -53,7 +53,7 @@ class RolloutPool(FixedAttributes):
     Calls of `run` from several threads wait for each other.
 
     Args:
-        model, skeleton, threads, time_step, lanes: as those of `Worlds`; `lanes` is off by default.
+        model, skeleton, threads, time_step, lanes, device: as those of `Worlds`; `lanes` is off by default.
 
     Attributes:
         world: what they are like, a clone of the model.
@@ -72,8 +72,9 @@ class RolloutPool(FixedAttributes):
         threads: int | None = None,
         time_step: float | None = None,
         lanes: bool = False,
+        device: str = "cpu",
     ):
-        self.worlds = Worlds(model, skeleton=skeleton, threads=threads, time_step=time_step, lanes=lanes)
+        self.worlds = Worlds(model, skeleton=skeleton, threads=threads, time_step=time_step, lanes=lanes, device=device)
         self.world, self.why_alone = self.worlds.world, self.worlds.why_alone
 
     @property
@@ -214,13 +215,14 @@ def rollout(
     threads: int | None = None,
     time_step: float | None = None,
     lanes: bool = False,
+    device: str = "cpu",
     progress: Callable[[int, int], Any] | None = None,
 ) -> Trajectories:
     """Many contact worlds of one model, states and commands in, trajectories out; see `RolloutPool` and its `run`.
 
     For many rollouts of the same world a `RolloutPool` saves making its clones again.
     """
-    pool = RolloutPool(model, skeleton=skeleton, threads=threads, time_step=time_step, lanes=lanes)
+    pool = RolloutPool(model, skeleton=skeleton, threads=threads, time_step=time_step, lanes=lanes, device=device)
     times: dict[str, Any] = {"steps": steps, "hold": hold, "every": every}
     others: dict[str, Any] = {"properties": properties, "bodies": bodies, "progress": progress}
     return pool.run(positions, velocities, commands, **times, **others)

@@ -216,6 +216,11 @@ class Member:
         self._own = None if differences is None else differences.present(self.engine)
         self.place()
 
+    @property
+    def scatter(self) -> Any:
+        """Where its properties are in which it differs from others, or None."""
+        return None if self.differences is None else self._scatter[0]
+
     def differ(self, k: int) -> None:
         """Have the properties of world k."""
         if self.differences is not None:
@@ -250,8 +255,13 @@ class Worker:
         self._sensors_of: Any = None
         self.compiled = bool(self.members[0].engine.is_compiled)
 
+    @property
+    def together(self) -> int:
+        """How many worlds it steps at a time."""
+        return len(self.members)
+
     def make_members(self, world: World) -> list[Member]:
-        """As many as it steps at a time."""
+        """Those that it steps at a time."""
         return [Member(world)]
 
     def prepare(self, job: Job) -> None:

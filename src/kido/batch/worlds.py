@@ -20,6 +20,7 @@ from kido.batch.differences import (
     read_properties,
     set_properties,
 )
+from kido.batch.gpu_worlds import Device
 from kido.batch.model import counterpart, places_of, refuse_controllers, world_of, worlds_of
 from kido.batch.rollout_worker import Job
 from kido.batch.states import first_not_finite
@@ -70,6 +71,7 @@ class Worlds(FixedAttributes):
         lanes: whether each thread steps eight worlds together, with robots' smooth motion and Newton's method along
             their trees in lanes. They then equal single worlds to rounding, which grows where motion is chaotic.
             Worlds for which there are no lanes are stepped one by one.
+        device: "cpu", or "cuda": worlds are stepped on a GPU, one in a thread, instead of in lanes and threads.
 
     Attributes:
         why_alone: why worlds are stepped one by one; "" if eight are together.
@@ -79,7 +81,8 @@ class Worlds(FixedAttributes):
 
     Raises:
         ModelError, StateError: arguments that are none of these; worlds of unlike structure, which are named with what
-            is unlike, and properties out of range, with the world's number.
+            is unlike, and properties out of range, with the world's number; no GPU, or worlds that are not for one.
+        MissingExtraError: the extra `cuda` is not installed.
         NameLookupError: no such property, body or coordinate.
 
     Example:
@@ -101,9 +104,12 @@ class Worlds(FixedAttributes):
         threads: int | None = None,
         time_step: float | None = None,
         lanes: bool = True,
+        device: str = "cpu",
     ):
         if not isinstance(lanes, bool):
             raise StateError(f"worlds: lanes: expected True or False, got {lanes!r}")
+        if device not in ("cpu", "cuda"):
+            raise StateError(f"worlds: device: expected 'cpu' or 'cuda', got {device!r}")
         models = worlds_of(model)
         world, chosen = world_of(models[0] if models else model, skeleton)
         refuse_controllers(world)
@@ -129,7 +135,7 @@ class Worlds(FixedAttributes):
         self.dof_names = [engine.dof_name(int(k)) for k in self.dofs]
         self.threads = 1 if JIT_DISABLED else available_cores() if threads is None else whole_number("threads", threads)
         self.turn = Turn()
-        self._crew = Crew(self.world, self.threads, lanes)
+        self._crew = Crew(self.world, self.threads, lanes, self._device() if device == "cuda" else None)
         self.why_alone = self._crew.why_alone
         self.differences: Differences | None = differences_of(self._models) if models else None
         states = [state_of(w) for w in self._models or [self.world]]
@@ -140,6 +146,11 @@ class Worlds(FixedAttributes):
         self.sensors: list[tuple[int, int]] = []
         self._properties: list[Property] = []
         self.begin(count, properties, bodies)
+
+    def _device(self) -> Device:
+        from kido.batch.cuda_worlds import device_of  # needs Numba
+
+        return device_of(self.world)
 
     def begin(self, number: int, properties: Mapping[str, Any] | None, bodies: Sequence[BodyNode | str]) -> None:
         """Have so many worlds, which begin; with other properties, and bodies whose contact wrenches are read."""

@@ -12,8 +12,9 @@ import math
 
 from kido.collision.container import COMPOUND, MAX_PATCH, MAX_PATCH_POINTS, PART_AT
 from kido.collision.manifold import triangle_area
-from kido.jit import call4, kernel
+from kido.jit import caller, kernel
 
+call_pair = caller("COLLISION.pair_function")
 SAME_NORMAL = 0.999999  # cosine of the angle of normals in one patch
 SAME_POINT = 1e-6  # fraction of the size within which two points are one
 LINE = 1e-6  # area, as a fraction of the squared extent, that is worth another point
@@ -31,10 +32,10 @@ def pair_points(c, function, s, t, pair):
     """Calls a pair function for two shapes of which the surfaces lie out by their paddings; returns what it returns."""
     padding = c.shape_padding[s] + c.shape_padding[t]
     if padding == 0.0:
-        return call4(function, c.address, s, t, pair)
+        return call_pair(function, c.address, s, t, pair)
     margin = c.margin
     c.margin = margin + padding
-    count = call4(function, c.address, s, t, pair)
+    count = call_pair(function, c.address, s, t, pair)
     c.margin = margin
     shift = 0.5 * (c.shape_padding[s] - c.shape_padding[t])
     if c.shape_type[t] < COMPOUND:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     def thread_samples(array: Any, sample: int) -> Any: ...
     def clear(array: Any) -> None: ...
     def call4(address: int, a: int, b: int, c: int, d: int) -> int: ...
+    def caller(table: str) -> Callable[[int, int, int, int, int], int]: ...
 
     class callback:
         function: Any
@@ -107,6 +108,10 @@ elif JIT_DISABLED:
         """Call the callback at `address`."""
         return _python_callbacks[address - 1](a, b, c, d)
 
+    def caller(table):
+        """`call4` of callbacks that stand in a table, "STRUCT.field"."""
+        return call4
+
     def view(struct, address):
         """The struct at `address`."""
         return live_struct(address)
@@ -130,6 +135,10 @@ else:
         Intrinsic("kido.jit.samples", name) for name in ("clear", "lanes_samples", "thread_samples")
     )
     call4 = Intrinsic("kido.jit.intrinsics", "call4")
+
+    def caller(table):
+        """`call4` of callbacks that stand in a table, "STRUCT.field": on a GPU only these are called."""
+        return Intrinsic("kido.jit.intrinsics", "caller", table)
 
     def kernel(function):
         """Compile a function for use by other kernels: cached, without GIL, reference counts or exceptions from

@@ -38,6 +38,8 @@ def _type_for_compiler(made: Any) -> Any:
     target: Any = cpu_target
     if current_target() == "cuda":
         target = import_module("numba.cuda.descriptor").cuda_target
+        binding = import_module("kido.jit.device").Binding.current
+        made = made if binding is None else binding.dispatcher(made)
     target.typing_context.refresh()  # it may have been made just now
     target.target_context.refresh()
     return target.typing_context.resolve_value_type(made)
@@ -132,6 +134,11 @@ class Root:
     def is_ready(self) -> bool:
         """Whether its machine code is at hand: loaded, in a library that came with KIDO, or in the cache."""
         return bool(self._address or image.address_of(self.symbol)) or self.is_cached()
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether its machine code has an address already."""
+        return bool(self._address)
 
     def is_cached(self) -> bool:
         """Whether its machine code for this very processor is in the cache."""

@@ -28,8 +28,10 @@ from numba.core.extending import (
     typeof_impl,
 )
 from numba.core.imputils import lower_constant, lower_setattr_generic
+from numba.core.target_extension import current_target
 from numba.core.typing.templates import AttributeTemplate, signature
 
+from kido.jit.device import bound
 from kido.jit.lanes import lanes_type
 from kido.jit.struct import ALIGNMENT, BLOCK, DEBUG, LANES, SAMPLES, StructKind
 
@@ -63,26 +65,24 @@ class HandleType(types.Type):
         if field.kind == "r":
             return HandleType(field.struct, "lanes" if field.lanes else "scalar")
         if field.kind == "s":
-            return StageType(field.default if self.target == "threads" else None)
+            return StageType(bound(f"{self.struct.__name__}.{name}") if current_target() == "cuda" else None)
         return _ELEMENT[field.kind.lower()]
 
 
 class StageType(types.Callable):
     """Numba's type of a stage: the address of a callback, called with up to four handles or integers.
 
-    A stage of a GPU thread is a kernel that is known, its default, and is called directly with what it is given.
+    On a GPU it is the number of one of the callbacks that it may be (`kido.jit.device`).
     """
 
-    def __init__(self, direct: Any = None):
-        self.direct = direct
-        super().__init__(f"Stage[{'' if direct is None else direct.__qualname__}]")
+    def __init__(self, callbacks: tuple[tuple[int, Any], ...] | None = None):
+        self.callbacks = callbacks
+        names = "" if callbacks is None else [(number, c.symbol) for number, c in callbacks]
+        super().__init__(f"Stage[{names}]")
 
     def get_call_type(self, context, args, kws):
         if kws or not 1 <= len(args) <= 4 or not all(isinstance(a, HandleType | types.Integer) for a in args):
             return None
-        if self.direct is not None:
-            called = context.resolve_function_type(context.resolve_value_type(self.direct), args, {})
-            return called and signature(called.return_type, *args, recvr=self)
         return signature(types.int64, *args, recvr=self)
 
     def get_call_signatures(self):
@@ -315,14 +315,22 @@ def _set_handle_field(context, builder, sig, args, name):
 _CALLBACK = ir.FunctionType(_I64, [_I64] * 4)
 
 
+def call_numbered(context, builder, callbacks, number, arguments):
+    """Call the callback of a number with four integers; 0 if there is none of this number."""
+    result = cgutils.alloca_once_value(builder, _I64(0))
+    for known, callback in callbacks:
+        with builder.if_then(builder.icmp_signed("==", number, _I64(known))):
+            function = context.typing_context.resolve_value_type(callback.kernel)
+            inner = context.typing_context.resolve_function_type(function, [types.int64] * 4, {})
+            called = context.get_function(function, inner)
+            builder.store(context.cast(builder, called(builder, arguments), inner.return_type, types.int64), result)
+    return builder.load(result)
+
+
 @lower_builtin(StageType, StageType, types.VarArg(types.Any))
 def _call_stage(context, builder, sig, args):
-    """An indirect call, unless no stage is set; a direct one where the stage is known."""
+    """An indirect call, unless no stage is set; on a GPU, a direct one of the callback whose number it is."""
     (stage_type, *kinds), (address, *values) = sig.args, args
-    if stage_type.direct is not None:
-        function = context.typing_context.resolve_value_type(stage_type.direct)
-        inner = context.typing_context.resolve_function_type(function, kinds, {})
-        return context.get_function(function, inner)(builder, values)
     numbers = []
     for kind, value in zip(kinds, values, strict=True):
         if isinstance(kind, HandleType):
@@ -330,6 +338,8 @@ def _call_stage(context, builder, sig, args):
         else:
             numbers.append(context.cast(builder, value, kind, types.int64))
     numbers += [_I64(0)] * (4 - len(numbers))
+    if stage_type.callbacks is not None:
+        return call_numbered(context, builder, stage_type.callbacks, address, numbers)
     result = cgutils.alloca_once_value(builder, _I64(0))
     with builder.if_then(builder.icmp_signed("!=", address, _I64(0)), likely=True):
         builder.store(builder.call(builder.inttoptr(address, _CALLBACK.as_pointer()), numbers), result)

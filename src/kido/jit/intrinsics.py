@@ -6,7 +6,9 @@ from llvmlite import ir
 from numba import types
 from numba.core.extending import intrinsic
 
-from kido.jit.lanes import call_intrinsic, common_type, lanes_type, machine_type
+from kido.jit.device import bound
+from kido.jit.handles import call_numbered
+from kido.jit.lanes import call_intrinsic, common_type, lanes_type, machine_type, on_gpu
 from kido.jit.struct import LANES
 
 _I64 = ir.IntType(64)
@@ -79,6 +81,8 @@ def load(typing_context, address):
     """The integer at an address."""
 
     def generate(context, builder, signature, args):
+        if on_gpu(context):  # there a struct belongs to one thread
+            return builder.load(_pointer(builder, args[0]))
         return builder.load_atomic(_pointer(builder, args[0]), "seq_cst", 8)
 
     return types.int64(types.int64), generate
@@ -89,7 +93,10 @@ def store(typing_context, address, value):
     """Write the integer at an address."""
 
     def generate(context, builder, signature, args):
-        builder.store_atomic(args[1], _pointer(builder, args[0]), "seq_cst", 8)
+        if on_gpu(context):
+            builder.store(args[1], _pointer(builder, args[0]))
+        else:
+            builder.store_atomic(args[1], _pointer(builder, args[0]), "seq_cst", 8)
         return ir.Constant(_I64, 0)
 
     return types.int64(types.int64, types.int64), generate
@@ -100,17 +107,33 @@ def add(typing_context, address, value):
     """Add to the integer at an address; returns what it was before."""
 
     def generate(context, builder, signature, args):
+        if on_gpu(context):
+            before = builder.load(_pointer(builder, args[0]))
+            builder.store(builder.add(before, args[1]), _pointer(builder, args[0]))
+            return before
         return builder.atomic_rmw("add", _pointer(builder, args[0]), args[1], "seq_cst")
 
     return types.int64(types.int64, types.int64), generate
 
 
-@intrinsic
-def call4(typing_context, address, a, b, c, d):
-    """Call the callback at `address` with four integers; returns its integer."""
+def caller(table):
+    """A function that calls the callback at an address, which stands in a table of callbacks, with four integers.
+
+    Args:
+        table: "STRUCT.field" in which it stands; on a GPU, where it is a number, this says whose.
+    """
     function_type = ir.FunctionType(_I64, [_I64] * 4)
 
-    def generate(context, builder, signature, args):
-        return builder.call(builder.inttoptr(args[0], function_type.as_pointer()), args[1:])
+    @intrinsic
+    def call(typing_context, address, a, b, c, d):
+        def generate(context, builder, signature, args):
+            if on_gpu(context):
+                return call_numbered(context, builder, bound(table), args[0], args[1:])
+            return builder.call(builder.inttoptr(args[0], function_type.as_pointer()), args[1:])
 
-    return types.int64(*[types.int64] * 5), generate
+        return types.int64(*[types.int64] * 5), generate
+
+    return call
+
+
+call4 = caller("")

@@ -115,6 +115,8 @@ class _Negated(_OfOneLanes):
 
 @lower_builtin(operator.neg, LanesType)
 def _negated(context, builder, sig, args):
+    if on_gpu(context):  # NVVM does not know `fneg`
+        return builder.fsub(splat(builder, ir.Constant(_DOUBLE, -0.0)), args[0])
     return builder.fneg(args[0])
 
 
@@ -128,10 +130,23 @@ def _root(context, builder, sig, args):
     return call_intrinsic(context, builder, "sqrt", lanes_type, args)
 
 
+def on_gpu(context) -> bool:
+    """Whether code is made for a GPU."""
+    return type(context).__module__.startswith("numba.cuda")
+
+
 def call_intrinsic(context, builder, name, type_, args):
-    """Call one of LLVM's own functions on numbers or lanes; on a GPU, that of CUDA's library."""
+    """Call one of LLVM's own functions on numbers or lanes; on a GPU, that of CUDA's library, lane by lane."""
+    if on_gpu(context) and isinstance(type_, LanesType):
+        result = ir.Constant(VECTOR, ir.Undefined)
+        for k in range(LANES):
+            lane = ir.Constant(_I32, k)
+            one = call_intrinsic(
+                context, builder, name, types.float64, [builder.extract_element(a, lane) for a in args]
+            )
+            result = builder.insert_element(result, one, lane)
+        return result
     llvm_type, suffix = machine_type(type_)
-    on_gpu = type(context).__module__.startswith("numba.cuda")
-    symbol = f"__nv_{name}" if on_gpu else f"llvm.{name}.{suffix}"
+    symbol = f"__nv_{name}" if on_gpu(context) else f"llvm.{name}.{suffix}"
     function_type = ir.FunctionType(llvm_type, [llvm_type] * len(args))
     return builder.call(cgutils.get_or_insert_function(builder.module, function_type, symbol), args)

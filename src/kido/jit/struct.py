@@ -42,7 +42,7 @@ _LIVE: weakref.WeakValueDictionary[int, Struct] = weakref.WeakValueDictionary()
 
 _RESERVED = (
     *("address", "arrays", "block_of", "block_words", "fields", "first_word", "floats_of_block", "header_for"),
-    *("field_keys", "layout_hash", "nbytes", "samples", "sharing", "words", "words_of_block"),
+    *("field_keys", "layout_hash", "nbytes", "pieces", "references", "samples", "sharing", "words", "words_of_block"),
 )
 
 S = TypeVar("S", bound="Struct")
@@ -62,14 +62,12 @@ class Field:
         doc: meaning, with the frame it is expressed in.
         word: index of its first word in the header if it is an array, else of its word in the block.
         struct, lanes: of a reference: what it refers to, and whether compiled code sees its samples as lanes.
-        default: of a stage: a kernel.
     """
 
     name = ""
     word = 0
     struct: Any = None
     lanes = False
-    default: Any = None
 
     def __init__(self, kind: str, dims: tuple[int | str, ...] = (), unit: str = "", doc: str = ""):
         self.kind, self.dims, self.unit, self.doc = kind, dims, unit, doc
@@ -126,9 +124,9 @@ class _Reference(Field):
 class _Stage(Field):
     """Address of a callback, and in Python what calls it."""
 
-    def __init__(self, default: Any, doc: str, rare: bool):
+    def __init__(self, doc: str, rare: bool):
         super().__init__("s", doc=doc)
-        self.default, self.rare = default, rare
+        self.rare = rare
 
     def __get__(self, struct: Struct | None, owner: Any = None) -> Any:
         if struct is None:
@@ -199,7 +197,7 @@ if TYPE_CHECKING:
     def number(unit: str = "", doc: str = "") -> _Number[float]: ...
     def integer(unit: str = "", doc: str = "") -> _Number[int]: ...
     def reference(struct: type[S], lanes: bool = False, doc: str = "") -> _Referred[S]: ...
-    def stage(default: Any = None, doc: str = "", rare: bool = False) -> _Called: ...
+    def stage(doc: str = "", rare: bool = False) -> _Called: ...
 
 else:
 
@@ -223,14 +221,14 @@ else:
         """Another struct; with `lanes` compiled code sees its samples as lanes."""
         return _Reference(struct, lanes, doc)
 
-    def stage(default=None, doc="", rare=False):
+    def stage(doc="", rare=False):
         """A callback, called as ``s.name(a, b, c, d)`` with up to four structs or integers; returns an integer.
 
         Compiled code calls the one that is set, by its address; where none is set nothing happens, and the result
-        is 0. On a GPU, where addresses of functions are of no use, `default` is called directly: a kernel
-        that takes the handles themselves. What is `rare` is compiled when it is called first, not when it is set.
+        is 0. On a GPU it is the number of a callback (`kido.jit.device`). What is `rare` is compiled when it is
+        called first, not when it is set.
         """
-        return _Stage(default, doc, rare)
+        return _Stage(doc, rare)
 
 
 class StructKind(type):
@@ -373,6 +371,14 @@ class Struct(metaclass=StructKind):
         """Memory held by the arrays [bytes]."""
         return sum(getattr(self, n).nbytes for n in type(self).arrays)
 
+    def pieces(self) -> dict[str, np.ndarray]:
+        """All memory that it stands in: its header "", its block "block of words", and arrays by field."""
+        return {"": self._header, "block of words": self._block, **{n: getattr(self, n) for n in type(self).arrays}}
+
+    def references(self) -> list[Any]:
+        """Structs and callbacks that its fields refer to."""
+        return list(self._referred.values())
+
     def floats_of_block(self) -> list[float]:
         """Its fields of one word, in order, of a struct whose are all floats."""
         return self._numbers.tolist()
@@ -421,6 +427,11 @@ def field_table(struct: StructKind) -> str:
     """The fields of a struct as a Markdown table."""
     rows = [f"| `{f.name}` | {f.kind} | {f.dims} | {f.unit} | {f.doc} |" for f in struct.fields.values()]
     return "\n".join(["| field | kind | shape | unit | meaning |", "| --- | --- | --- | --- | --- |", *rows])
+
+
+def living(address: int) -> Struct | None:
+    """The struct at an address, if there is one."""
+    return _LIVE.get(address)
 
 
 def live_struct(address: int) -> Struct:

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from kido.errors import ModelError
-from kido.jit import Struct, call4, callback, entry, floats, integer, integers, kernel, view
+from kido.jit import Struct, callback, caller, entry, floats, integer, integers, kernel, view
 from kido.jit.kept import COUNT, FINITE, checked_arrays
 from kido.simulation.controller import Controller
 from kido.simulation.feature import Feature
 from kido.simulation.world_struct import BEGIN, END, WORLD
 from kido.skeleton.state.actuation import takes_force, takes_motion
+
+call_controller = caller("COMMANDS.call")
 
 
 class COMMANDS(Struct):
@@ -48,7 +50,7 @@ def add_forces(address, d, own):
     for c in range(s.call.shape[0]):
         if s.due[c] == 0:
             if s.call[c] != 0:
-                call4(s.call[c], address, s.own[c], own, c)
+                call_controller(s.call[c], address, s.own[c], own, c)
             s.due[c] = s.period[c]
             s.calls[c] += 1
         s.due[c] -= 1

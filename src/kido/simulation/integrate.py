@@ -293,7 +293,11 @@ def integrate_stage(address, unused_1, unused_2, unused_3):
     if w.integrate_bound.address != 0:
         w.integrate_bound(w)
     else:
-        share_out(w.team.address, w.integrate_share.address, address, t.tree_mobile.shape[0], w.share)
+        trees = t.tree_mobile.shape[0]
+        if w.team.address == 0:
+            w.integrate_share(w, 0, trees, 0)
+        else:
+            share_out(w.team.address, w.integrate_share.address, address, trees, w.share)
         if w.row_origins.num_impacts > 0:
             add_ways(t, d, c, pr, w.row_origins)
     report(c, pr, w, energy)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from kido.collision.narrow import detect
 from kido.constraints.assemble import assemble
-from kido.jit import call4, callback, entry, kernel, view
+from kido.jit import callback, caller, entry, kernel, view
 from kido.simulation.world_struct import ASK, BEGIN, CHECK, END, EXTEND, RESPOND, WORLD
 
 # Where a step stopped for Python, and where it goes on after its arrays were enlarged or its questions answered.
 AT_PREDICT, AT_DETECT, AT_ASK, AT_ASSEMBLE, AT_SOLVE, AT_CHECK, AT_INTEGRATE, AT_END = range(8)
 NOWHERE = -1
+call_feature = caller("WORLD.feature_stage")
 MAX_FLOAT = 1.7976931348623157e308  # finite number
 MAX_SPEED = 1e100  # whose square, in energies, is a number too
 
@@ -50,7 +51,7 @@ def features(w, place):
     """The stages that features have at a place, in their order, until one returns something else than 0: that."""
     k = 0
     while w.feature_stage[place, k] != 0:
-        status = call4(w.feature_stage[place, k], w.address, w.feature_struct[place, k], 0, 0)
+        status = call_feature(w.feature_stage[place, k], w.address, w.feature_struct[place, k], 0, 0)
         if status != 0:
             return status
         k += 1
@@ -62,7 +63,7 @@ def end_features(w):
     """All stages at END. Returns whether one has something for Python to do."""
     found = k = 0
     while w.feature_stage[END, k] != 0:
-        if call4(w.feature_stage[END, k], w.address, w.feature_struct[END, k], 0, 0) != 0:
+        if call_feature(w.feature_stage[END, k], w.address, w.feature_struct[END, k], 0, 0) != 0:
             found = 1
         k += 1
     return found

@@ -21,7 +21,7 @@ _OF_DUALS = {
 }
 _OF_DUALS["lanes_view"] = _OF_DUALS["view"]
 _MAKING = ("functions", "handles", "numbers")  # modules that decide what code is made
-_KEPT = ("call4", "clear", "load", "store", "add")  # work on addresses and memory
+_KEPT = ("call4", "caller", "clear", "load", "store", "add")  # work on addresses and memory
 _replaced: dict[Any, Kernel] = {}
 _constants = {"LANES": 1}  # by the name that kernels know them by
 _made: dict[Any, Kernel] = {}
@@ -64,7 +64,7 @@ def _converted(name: str, value: Any) -> Any:
     if isinstance(value, Kernel):
         return dual_kernel(value)
     if isinstance(value, Intrinsic):
-        if value.__name__ in _KEPT:
+        if value.__name__.split("_")[0] in _KEPT:
             return value
         if value.__name__ not in _OF_DUALS:
             raise TypeError(f"{value.__name__} has no form for dual numbers")
