@@ -107,7 +107,11 @@ class Threads:
             kinds = FLEXIBLE_WORK_SPACES.get(name, ("data", "flex"))
         for kind in kinds:
             if (thread, kind) not in self._spaces:
-                made = in_lanes(self._flex, samples) if kind == "flex" else MAKERS[kind](tree, samples)
+                made = (
+                    MAKERS[kind](tree, samples)
+                    if self._flex is None or kind != "flex"
+                    else in_lanes(self._flex, samples)
+                )
                 self._spaces[thread, kind] = made
             addresses.append(self._spaces[thread, kind].address)
         return tuple(addresses)
