@@ -1,0 +1,261 @@
+"""The derivative of a step by one linear system.
+
+With M~ = M + h D + (h^2/4) K_s, forces tau, a_1 the accelerations at the start's velocities u_0, u_M = u_0 + (h/2) a_1
+those predicted for mid-step, and u_1 the velocities after the impulses p, the step solves at mid-step's positions q_M
+
+    M~ (u_1 - u_0) / h = tau - D u_0 - K_s (q_M - q_r) - bias(q_M, u_M) + J^T p / h
+
+so that with a* = (u_1 - u_0) / h and the derivatives of inverse dynamics ID at (q_M, u_0, a_1) and (q_M, u_M, a*)
+
+    M~ da_1 = dtau - (ID_q + K_s) dq_M - (ID_u + D) du_0
+    M~ du_1 - J^T dp = M~ du_0 + h dtau - (h (ID*_q + K_s) - d(J^T p)/dq) dq_M - h D du_0 - h ID*_u (du_0 + (h/2) da_1)
+
+where the laws of the rows (`contacts`) say what dp is. Rows ASKED, N du_1 + soft dp = -c, are eliminated as penalties
+1 / (soft + give), and what that leaves is refined: no matrix of rows is made, and rows that depend on each other do no
+harm. Positions at the end are q_M moved by (h/2) u_1.
+"""
+
+from __future__ import annotations
+
+from kido.jit import call4, entry, kernel, lanes_view, view
+from kido.kernels.derivatives import mass_matrix_from_momenta
+from kido.kernels.forward_dynamics import articulated_inertias
+from kido.kernels.inertia import body_inertia
+from kido.kernels.integration import advance
+from kido.kernels.inverse_mass import factor, invert, solve_negative
+from kido.kernels.kinematics import transforms
+from kido.simulation.gradients.tangent.charts import columns_of_start, rows_of_end
+from kido.simulation.gradients.tangent.contacts import (
+    ASKED,
+    bias_slope,
+    contact_laws,
+    describe_rows,
+    joint_laws,
+    known_way,
+    push_rates,
+    seed_poses,
+)
+from kido.simulation.gradients.tangent.dynamics import force_rates, velocity_columns
+from kido.simulation.gradients.tangent.linear import add_product, factor_matrix, solve_columns
+from kido.simulation.gradients.tangent.schema import TABLES, TANGENT
+from kido.simulation.world_struct import WORLD
+from kido.solvers.problem import CONTACT
+from kido.tree.workspace import ROWS
+
+REFINEMENTS = 3
+DONE, OTHER_WAY, SINGULAR = 0, 1, 2
+
+
+@kernel
+def smooth_rates(t, c, w, b, n):
+    """da_1 into A, and the right-hand sides of du_1 without rows into B; M~ into K."""
+    d = c.data
+    y = c.derivatives
+    h = c.time_step
+    size = d.q.shape[0]
+    narrow = n.K.shape[1]
+    for k in range(size):
+        d.u[k] = w.start_u[k]
+        d.udot[k] = (w.middle_u[k] - w.start_u[k]) * (2.0 / h)
+    force_rates(t, d, y, c.at_start)
+    for i in range(size):
+        for j in range(size):
+            c.at_start[2, i, j] = 0.0
+    mass_matrix_from_momenta(y, 0, size, c.at_start, 2)
+    rows, blocks = view(ROWS, y.rows[0]), lanes_view(ROWS, y.rows[1])
+    X = rows.X
+    for m in range(2):
+        for i in range(size):
+            for j in range(size):
+                X[m, i, j] = c.at_start[m, i, j]
+            X[m, i, i] += t.stiffness[i] if m == 0 else t.damping[i]
+    factor(t, d, y, 0, t.parent.shape[0])
+    solve_negative(d, y, blocks, size)
+    for i in range(size):
+        for j in range(size):
+            n.A[i, j] = X[0, i, j]
+            n.A[i, narrow + j] = X[1, i, j]
+    invert(d, y, rows, blocks, narrow // b.K.shape[1], size)
+    for i in range(size):
+        for j in range(size):
+            n.A[i, 2 * narrow + j] = X[0, i, j]
+    pr = w.problem
+    for k in range(size):
+        d.u[k] = w.middle_u[k]
+        d.udot[k] = (pr.u[k] - w.start_u[k]) / h
+    force_rates(t, d, y, c.at_middle)
+    for i in range(size):
+        for j in range(size):
+            m = c.at_start[2, i, j]
+            n.K[i, j] = m
+            n.B[i, j] = -h * c.at_middle[0, i, j]
+            n.B[i, narrow + j] = m - h * c.at_middle[1, i, j]
+            n.B[i, 2 * narrow + j] = 0.0
+        own = t.armature[i] + 0.25 * h * h * t.stiffness[i]
+        n.K[i, i] += own + h * t.damping[i]
+        n.B[i, i] -= h * t.stiffness[i]
+        n.B[i, narrow + i] += own
+        n.B[i, 2 * narrow + i] = h
+    add_product(c.at_middle, 1, -0.5 * h * h, b.A, b.B, 0, b.A.shape[1])
+
+
+@kernel
+def row_rates(t, c, w, n):
+    """Rows of all blocks with their laws, and d(J^T p)/dq. Returns whether duals and contacts agree."""
+    src, pr = w.row_origins, w.problem
+    velocity_columns(t, c.derivatives, c, pr.u)
+    for i in range(t.parent.shape[0]):
+        if c.touched[i] != 0:
+            c.touched[i] = 0
+            for j in range(6):
+                c.f[i, j] = 0.0
+            for j in range(36):
+                c.df[i, j] = 0.0
+    at = 0
+    good = True
+    contacts = w.collision
+    for block in range(pr.num_blocks):
+        if pr.kind[block] == CONTACT:
+            body, k = src.body[block], src.index[block]
+            sign = -1.0 if contacts.body_a[k] == body else 1.0
+            good = describe_rows(
+                t, c, k, block, src.wrench, body, sign, contacts.normal, contacts.point, src.tangent
+            ) and good
+            s = bias_slope(src, contacts.gap[k])
+            for j in range(6):
+                c.slope[block, j] *= s
+            at += contact_laws(t, c, n, pr, block, body, at)
+        else:
+            at += joint_laws(t, c, n, pr, src, pr.u, block, at)
+    c.num_rows = at
+    push_rates(t, c)
+    return good
+
+
+@kernel
+def add_outer(F, i, s, G, at, first, last):
+    """F[i] += s G[at] in blocks first..last-1."""
+    for j in range(first, last):
+        F[i, j] += s * G[at, j]
+
+
+@kernel
+def assemble_system(c, b, n):
+    """Rows of sliding contacts and penalties into K, and B with what positions push."""
+    size = c.L.shape[0]
+    narrow, wide = b.K.shape[1], b.X.shape[1]
+    for i in range(size):
+        for j in range(size):
+            n.B[i, j] += c.push[i, j]
+    for r in range(c.num_rows):
+        if c.use[r] == ASKED:
+            s = 1.0 / (c.soft[r] + c.give[r])
+            for i in range(size):
+                x = n.T[r, i]
+                if x != 0.0:
+                    add_outer(b.K, i, s * x, b.N, r, 0, narrow)
+        elif c.use[r - 1] == ASKED:  # the first of two tangents
+            x, y, z = c.drag[r - 1, 0], c.drag[r - 1, 1], c.drag[r - 1, 2]
+            for i in range(size):
+                f = x * n.N[r, i] + y * n.N[r + 1, i]
+                g = y * n.N[r, i] + z * n.N[r + 1, i]
+                if f != 0.0 or g != 0.0:
+                    add_outer(b.K, i, f, b.N, r, 0, narrow)
+                    add_outer(b.K, i, g, b.N, r + 1, 0, narrow)
+                    add_outer(b.B, i, -f, b.c, r, 0, wide)
+                    add_outer(b.B, i, -g, b.c, r + 1, 0, wide)
+
+
+@kernel
+def solve_system(c, b, n):
+    """X: du_1 by all columns."""
+    size = c.L.shape[0]
+    wide = b.X.shape[1]
+    times = REFINEMENTS if c.num_rows > 0 else 1
+    for turn in range(times):
+        for i in range(size):
+            for j in range(wide):
+                b.X[i, j] = b.B[i, j]
+        for r in range(c.num_rows):
+            if c.use[r] != ASKED:
+                continue
+            s = 1.0 / (c.soft[r] + c.give[r])
+            for j in range(wide):
+                b.c[r, j] = c.give[r] * b.p[r, j] - b.c[r, j]  # turned back below
+            for i in range(size):
+                x = n.T[r, i]
+                if x != 0.0:
+                    add_outer(b.X, i, s * x, b.c, r, 0, wide)
+            for j in range(wide):
+                b.c[r, j] = c.give[r] * b.p[r, j] - b.c[r, j]
+        solve_columns(c, b, n, 0, wide)
+        if turn < times - 1:
+            for r in range(c.num_rows):
+                if c.use[r] == ASKED:
+                    s = 1.0 / (c.soft[r] + c.give[r])
+                    for j in range(wide):
+                        b.p[r, j] = s * (c.give[r] * b.p[r, j] - b.c[r, j])
+                    for i in range(size):
+                        x = n.N[r, i]
+                        if x != 0.0:
+                            add_outer(b.p, r, -s * x, b.X, i, 0, wide)
+
+
+@kernel
+def place_middle(t, c, w):
+    """Poses and inertias at mid-step in own data."""
+    d = c.data
+    size = d.q.shape[0]
+    n = t.parent.shape[0]
+    for k in range(size):
+        d.q[k] = c.start_q[k]
+        d.u[k] = w.start_u[k]
+    advance(t, d, 0, n, 0.5 * c.time_step)
+    transforms(t, d, 0, n)
+    for i in range(n):
+        body_inertia(t, d, i)
+    articulated_inertias(t, d, 0, n, c.time_step)
+
+
+@kernel
+def linearize(t, c, w, b, n, detect, collision):
+    """All of a step's linear system with its factors. Returns DONE, or why not."""
+    if not known_way(t, w.data, w.collision, w.problem, w.row_origins, w):
+        return OTHER_WAY
+    place_middle(t, c, w)
+    smooth_rates(t, c, w, b, n)
+    c.num_rows = 0
+    if w.problem.num_blocks > 0:
+        if w.collision.num_contacts > 0:
+            seed_poses(t, c)
+            if call4(detect, collision, 0, 0, 0) != 0:
+                return OTHER_WAY
+        if not row_rates(t, c, w, n):
+            return OTHER_WAY
+        assemble_system(c, b, n)
+    if not factor_matrix(c, b, n):
+        return SINGULAR
+    return DONE
+
+
+@entry("i8(i8,i8,i8,i8)")
+def step_rates(world, tangent, detect, collision):
+    """`out` of a step that has been done.
+
+    Args:
+        detect: address of the detector's callback for duals.
+        collision: its COLLISION.
+
+    Returns:
+        DONE, OTHER_WAY: the step has parts that are not differentiated here; or SINGULAR.
+    """
+    w = view(WORLD, world)
+    c = view(TANGENT, tangent)
+    b, n = lanes_view(TABLES, c.lanes), view(TABLES, c.numbers)
+    status = linearize(w.tree, c, w, b, n, detect, collision)
+    if status != DONE:
+        return status
+    solve_system(c, b, n)
+    rows_of_end(w.tree, c, w, n)
+    columns_of_start(w.tree, c, c.out)
+    return DONE
