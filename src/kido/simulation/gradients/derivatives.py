@@ -18,6 +18,7 @@ from kido.simulation.gradients.mirror import Mirror, NoRoom
 from kido.simulation.gradients.parameters import Change, directions
 from kido.simulation.gradients.refusals import check_supported
 from kido.simulation.gradients.result import StepDerivatives
+from kido.simulation.gradients.tangent.way import Formulas, has_formulas
 from kido.simulation.motion import run
 from kido.skeleton.state.actuation import takes_force
 
@@ -37,6 +38,15 @@ class StepDifferentiator:
         self.charts: list[Array] = []  # of each joint, the rates of its positions by its velocities
         self.impulses: list[Impulses] = []  # of each step
         self.after = np.zeros(0)  # positions after the steps
+        self._formulas: Formulas | None = None
+
+    def formulas(self) -> Formulas | None:
+        """What differentiates a step by formulas, where the engine's may have such."""
+        if not has_formulas(self.mirror.engine):
+            return None
+        if self._formulas is None or not self._formulas.is_current:
+            self._formulas = Formulas(self.mirror)
+        return self._formulas
 
     def derivatives(self, parameters: dict[str, list[list[Change]]], known: list[Array]) -> StepDerivatives:
         """All derivatives of the next steps, whose impulses are known."""
@@ -112,24 +122,35 @@ class StepDifferentiator:
         return d.q, d.u
 
 
-def impulses_of_steps(world: World, steps: int) -> list[Array]:
-    """Impulses of all rows in the next steps, which are done and undone.
+def impulses_of_steps(world: World, steps: int, formulas: Formulas | None) -> tuple[list[Array], StepDerivatives | None]:
+    """Impulses of all rows in the next steps, which are done and undone; and the derivatives, where `formulas` have them.
 
     Raises:
         StateError, ModelError: they fail.
     """
     before, engine, found = world.snapshot(), world.engine, []
     try:
+        if formulas is not None:
+            formulas.begin()
         for _ in range(steps):
             run(engine, 1, lambda: world.time)
             problem = engine.problem
             found.append(problem.impulse[: problem.num_rows].copy())
+        if formulas is not None and formulas.is_current and formulas.after():
+            return found, formulas.derivatives()
     finally:
         world.restore(before)
-    return found
+    return found, None
 
 
 ATTEMPTS = 5  # at a step that needs more room than the one before
+
+
+def differentiator(engine: Any) -> StepDifferentiator:
+    """That of an engine, which fits its arrays."""
+    if engine.differentiator is None or not engine.differentiator.mirror.is_current:
+        engine.differentiator = StepDifferentiator(engine)
+    return engine.differentiator
 
 
 def step_derivatives(world: World, parameters: Mapping[str, Any] | Sequence[str], steps: int) -> StepDerivatives:
@@ -139,14 +160,14 @@ def step_derivatives(world: World, parameters: Mapping[str, Any] | Sequence[str]
         raise ModelError(f"{what}: steps: expected a number of steps above 0, got {steps!r}")
     wanted, engine = directions(world, parameters), world.engine
     check_supported(world)
-    known = impulses_of_steps(world, int(steps))
+    formulas = differentiator(engine).formulas() if steps == 1 and not wanted else None
+    known, found = impulses_of_steps(world, int(steps), formulas)
     check_supported(world)  # what surfaces are there is known now
+    if found is not None:
+        return found
     for _ in range(ATTEMPTS):
-        found = engine.differentiator
-        if found is None or not found.mirror.is_current:
-            found = engine.differentiator = StepDifferentiator(engine)
         try:
-            return found.derivatives(wanted, known)
+            return differentiator(engine).derivatives(wanted, known)
         except NoRoom as full:
             full.mend()
     raise StateError(f"{what}: a step from this state needs ever more room")

@@ -23,11 +23,12 @@ from kido.kernels.common_point import cross_force
 from kido.kernels.derivatives import column
 from kido.kernels.free_lanes import NOT_FREE
 from kido.math.so3 import cross
-from kido.simulation.balance import SLOW, floating_base, speeds
+from kido.simulation.balance import floating_base, speeds
+from kido.simulation.gradients.laws import BOUND, HELD, OPEN, SLIDING, STICKING
 from kido.simulation.gradients.tangent.dynamics import crossed, motion_of
+from kido.simulation.gradients.tangent.following import bias_of_motion
 from kido.solvers.problem import BOUNDED, CONTACT
 
-OPEN, STICKING, SLIDING, BOUND, HELD = range(5)
 ASKED, DRAGGED = 1, 2  # rows: dv is asked for; tangents of what slides, whose impulse follows dv
 DUAL = 8  # numbers of a dual: its value, then its derivatives
 GIVE = 1e-6  # of the own compliance of a row: with how much the system stands for it before it is refined
@@ -137,9 +138,11 @@ def describe_rows(t, c, k, block, rows, body, sign, normal, point, tangent):
             de = sign * de[0], sign * de[1], sign * de[2]
             y, z = cross3(dx, e), cross3(x, de)
             for i in range(3):
-                c.turn[block, a, 6 * i + j] = y[i] + z[i]
-                c.turn[block, a, 6 * (3 + i) + j] = de[i]
+                c.turn[block, 36 * a + 6 * i + j] = y[i] + z[i]
+                c.turn[block, 36 * a + 6 * (3 + i) + j] = de[i]
         c.slope[block, j] = gaps[DUAL * k + 1 + j]
+        c.move[block, j], c.move[block, 6 + j], c.move[block, 12 + j] = dx
+    c.side[block] = sign
     return off < 1e-9
 
 
@@ -153,8 +156,9 @@ def row_dot(F, b, r, x):
 @inlined
 def turned(F, b, r, j, V):
     """Column j of L_r^T ... of row r of block b: sum_i V_i L[i, j]."""
-    y = F[b, r, j] * V[0] + F[b, r, 6 + j] * V[1] + F[b, r, 12 + j] * V[2]
-    return y + (F[b, r, 18 + j] * V[3] + F[b, r, 24 + j] * V[4] + F[b, r, 30 + j] * V[5])
+    o = 36 * r + j
+    y = F[b, o] * V[0] + F[b, o + 6] * V[1] + F[b, o + 12] * V[2]
+    return y + (F[b, o + 18] * V[3] + F[b, o + 24] * V[4] + F[b, o + 30] * V[5])
 
 
 @kernel
@@ -202,7 +206,7 @@ def press(c, body, b, p):
         for j in range(6):
             c.f[body, j] += s * c.twist[b, a, j]
         for j in range(36):
-            c.df[body, j] += s * c.turn[b, a, j]
+            c.df[body, j] += s * c.turn[b, 36 * a + j]
 
 
 @kernel
@@ -255,7 +259,6 @@ def contact_laws(t, c, n, pr, b, body, at):
     if not (normal > 0.0 and p0 > 0.0):
         return 0
     c.row[b] = at
-    press(c, body, b, (p0, p1, p2))
     y1, y2 = p1 - r * v1, p2 - r * v2
     size = math.sqrt(y1 * y1 + y2 * y2)
     sticks = reach > 0.0 and size <= reach
@@ -318,7 +321,7 @@ def joint_laws(t, c, n, pr, src, u, b, at):
 
 
 @kernel
-def known_way(t, d, c, pr, src, w):
+def known_way(t, d, pr, src, w):
     """Whether all blocks of a problem have laws that are differentiated here, and nothing moves on by itself."""
     if src.num_impacts > 0 or pr.num_extras > 0:
         return False
@@ -327,9 +330,7 @@ def known_way(t, d, c, pr, src, w):
         if pr.kind[b] == CONTACT:
             if src.origin[b] != FROM_CONTACT or src.body[b] < 0 or pr.restitution[b] != 0.0 or pr.floor[b] != 0.0:
                 return False
-            bias, _ = biases(src, c.gap[k], src.slop, src.max_correction)
-            off = math.fabs(pr.bias[i] - bias) + math.fabs(pr.bias[i + 1]) + math.fabs(pr.bias[i + 2])
-            if off > NEAR or pr.compliance[i + 1] != 0.0 or pr.compliance[i + 2] != 0.0:
+            if pr.compliance[i + 1] != 0.0 or pr.compliance[i + 2] != 0.0:
                 return False
         elif pr.kind[b] == BOUNDED:
             if src.origin[b] > FROM_SPEED_LIMIT:
@@ -342,7 +343,6 @@ def known_way(t, d, c, pr, src, w):
     for k in range(d.q.shape[0]):
         if pr.u_position[k] != 0.0:
             return False
-    h = w.time_step
     for tree_index in range(t.tree_mobile.shape[0]):
         first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
         begin, end = t.first_dof[first], t.first_dof[last]
@@ -350,9 +350,24 @@ def known_way(t, d, c, pr, src, w):
             continue
         if src.responses.free[first] != NOT_FREE:
             return False
-        most, change = speeds(w, pr, begin, end)
-        if change > 0.0 and h * most > SLOW:
+        most, _ = speeds(w, pr, begin, end)
+        if most > 0.0 and w.grounded[tree_index] == 0 and floating_base(t, first, last) >= 0:
             return False
-        if False and most > 0.0 and w.grounded[tree_index] == 0 and floating_base(t, first, last) >= 0:
+    return True
+
+
+@kernel
+def known_biases(c, pr, src, contacts, w):
+    """Whether biases of contacts are what gaps and motion make of them."""
+    for b in range(pr.num_blocks):
+        if pr.kind[b] != CONTACT:
+            continue
+        i = pr.row[b]
+        bias, _ = biases(src, contacts.gap[src.index[b]], src.slop, src.max_correction)
+        x, y, z = 0.0, 0.0, 0.0
+        if c.moving != 0:
+            x, y, z = bias_of_motion(c, contacts, w, b, src.body[b])
+        off = math.fabs(pr.bias[i] - bias - x) + math.fabs(pr.bias[i + 1] - y) + math.fabs(pr.bias[i + 2] - z)
+        if not off < NEAR:
             return False
     return True

@@ -51,12 +51,16 @@ def column_about_point(d, w, i, k):
 
 
 @kernel
-def free_columns(t, d, w, i):
-    """S, dV, dA and dA_du of a free joint in fixed axes; needs r and V of the body about the point."""
+def free_columns(t, d, w, i, g0, g1, g2):
+    """S, dV, dA and dA_du of a free joint in fixed axes; needs r and V of the body about the point.
+
+    Args:
+        g0, g1, g2: acceleration of the world.
+    """
     k = t.first_dof[i]
     parent = t.parent[i]
     V = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    A = 0.0, 0.0, 0.0, -t.gravity[0], -t.gravity[1], -t.gravity[2]
+    A = 0.0, 0.0, 0.0, g0, g1, g2
     if parent >= 0:
         V, A = motion_of(w.V, parent), motion_of(w.A, parent)
     on_V, on_A = V, A
@@ -89,7 +93,7 @@ def force_rates(t, d, w, D):
         body_acceleration(t, d, i)
         body_at_point(t, d, w, i, 0.0, 0.0, 0.0)
         if t.kind[i] == FREE_MIXED:
-            free_columns(t, d, w, i)
+            free_columns(t, d, w, i, -t.gravity[0], -t.gravity[1], -t.gravity[2])
         else:
             columns_at_point(t, d, w, i, 0.0, 0.0, 0.0)
     loads = any_load(t, d)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.arrays import fixed
 from kido.collision.narrow import detect_contacts
 from kido.constraints.surfaces import NO_ROWS
 from kido.jit import LANES
@@ -14,28 +15,32 @@ from kido.jit.duals import DIRECTIONS, dual_callback
 from kido.jit.duals.structs import NUMBERS
 from kido.joints import ActuatorType, JointKind
 from kido.quantities.branches import derivatives_workspace, solution_rows
+from kido.simulation.commands import Commands
+from kido.simulation.gradients.laws import MODE_NAMES
+from kido.simulation.gradients.result import StepDerivatives
 from kido.simulation.gradients.tangent.schema import TABLES, TANGENT
 from kido.simulation.gradients.tangent.step import DONE, step_rates
+from kido.skeleton.state.actuation import takes_force
+from kido.solvers.problem import CONTACT
 from kido.tree.schema import data_for
 
 Array = NDArray[np.float64]
-_KINDS = (JointKind.WELD, JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.SCREW, JointKind.BALL, JointKind.FREE_MIXED)
-_KINDS += (JointKind.TRANSLATIONAL, JointKind.UNIVERSAL, JointKind.EULER, JointKind.PLANAR)
+_OTHERS = (JointKind.FREE, JointKind.USER)
 _ROTATES = (JointKind.BALL, JointKind.FREE_MIXED)
 MOST_DOFS = 400
 
 
-def has_formulas(engine: Any, acts: bool) -> bool:
-    """Whether steps of a world may be differentiated by formulas; `acts`: commands are more than forces."""
-    t = engine.tree
-    rotation = np.concatenate([np.arange(t.first_dof[i], t.first_dof[i] + 3) for i in np.flatnonzero(np.isin(t.kind, _ROTATES))] or [np.zeros(0, np.int64)])
+def has_formulas(engine: Any) -> bool:
+    """Whether steps of a world may be differentiated by formulas."""
+    t, commands = engine.tree, engine.feature(Commands).container
+    rotation = t.first_dof[:-1][np.isin(t.kind, _ROTATES)][:, None] + np.arange(3)
     return (
-        LANES == DIRECTIONS + 1 == 8
-        and not acts
+        DIRECTIONS + 1 == 8 == LANES
+        and (commands is None or bool(commands.of_force.all()))
         and 0 < len(t.body_of_dof) <= MOST_DOFS
-        and bool(np.isin(t.kind, _KINDS).all())
+        and not np.isin(t.kind, _OTHERS).any()
         and not t.prescribed.any()
-        and bool((t.actuator == ActuatorType.FORCE).all())
+        and bool(np.isin(t.actuator, (ActuatorType.FORCE, ActuatorType.PASSIVE)).all())
         and not t.stiffness[rotation].any()
         and engine.surfaces.container.mode == NO_ROWS
         and not engine.responses.container.apart.any()
@@ -70,10 +75,11 @@ class Formulas:
         found = mirror.world.collision
         self._views = [
             NUMBERS(number=a.reshape(-1))
-            for a in (found.point, found.normal, found.gap, mirror.world.data.R, mirror.world.data.p)
+            for a in (found.point, found.normal, found.gap, mirror.world.data.R, mirror.world.data.p, found.impulse)
         ]
         c.geometry[:] = [x.address for x in self._views[:3]]
-        c.poses[:] = [x.address for x in self._views[3:]]
+        c.poses[:] = [x.address for x in self._views[3:5]]
+        c.warm = self._views[5].address
         self._blocks = blocks
         self._detect = dual_callback(detect_contacts).address
 
@@ -82,15 +88,35 @@ class Formulas:
         """Whether it fits the engine's arrays."""
         return self.mirror.is_current and self._blocks == len(self.mirror.engine.row_origins.origin)
 
-    def begin(self, engine: Any) -> None:
+    def begin(self) -> None:
         """Take what there is before a step."""
-        c, d = self.tangent, engine.data
+        engine, c = self.mirror.engine, self.tangent
+        d, commands = engine.data, engine.feature(Commands).container
         c.start_q[:], c.start_u[:], c.force[:] = d.q, d.u, d.tau
+        c.force[~takes_force(engine.tree.actuator)] = 0.0
+        c.inert[:] = ~takes_force(engine.tree.actuator)
+        if commands is not None:
+            k = commands.dof
+            given, c.force[k] = c.force[k], np.clip(c.force[k], commands.lower, commands.upper)
+            c.inert[k] |= given != c.force[k]
         c.time_step = engine.world.time_step
         self._data.has_external[:], self._data.external[:] = d.has_external, d.external
         self.mirror.fill()
 
-    def after(self, engine: Any) -> bool:
+    def after(self) -> bool:
         """`out`, of the step that was done. Returns whether there are formulas for all of it."""
         collision = self.mirror.world.collision.address
-        return step_rates(engine.world.address, self.tangent.address, self._detect, collision) == DONE
+        return step_rates(self.mirror.engine.world.address, self.tangent.address, self._detect, collision) == DONE
+
+    def derivatives(self) -> StepDerivatives:
+        """What `after` found."""
+        c, problem = self.tangent, self.mirror.engine.problem
+        n, blocks = len(c.start_q), problem.num_blocks
+        out = c.out.copy()
+        contact = problem.kind[:blocks] == CONTACT
+        margins = c.margin[:blocks]
+        return StepDerivatives(
+            fixed(out[:, : 2 * n]), fixed(out[:, 2 * n :]), {},
+            tuple(MODE_NAMES[m] for m in c.mode[:blocks][contact]), fixed(margins[contact]),
+            float(margins.min(initial=np.inf)),
+        )  # fmt: skip
