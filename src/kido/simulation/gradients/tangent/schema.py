@@ -26,11 +26,32 @@ class TABLES(Struct):
     p = floats("rows", "wide", doc="impulse of each row")
 
 
+class UNITS(Struct):
+    """Responses of eight rows, by lanes."""
+
+    row = floats("dofs", doc="of the row, then response of coordinates")
+    V = floats("bodies", 6, doc="velocities of bodies, about the tree's point")
+    P = floats("bodies", 6, doc="momentum of a body and all beyond it")
+    dV = floats(6, "dofs", doc="as in DERIVATIVES")
+    energy = floats("dofs", doc="P_k . dV_k")
+
+
+class UNIT_NUMBERS(Struct):
+    """The same memory by numbers, and whose rows they are."""
+
+    block = integers(8, doc="blocks")
+    row = floats("row_numbers")
+    V = floats("body_numbers")
+    dV = floats("column_numbers")
+    energy = floats("row_numbers")
+
+
 class TANGENT(Struct):
     data = reference(DATA, doc="state at mid-step")
     derivatives = reference(DERIVATIVES)
     lanes = integer(doc="address of TABLES by lanes")
     numbers = integer(doc="address of the same by numbers")
+    units = integers(2, doc="addresses of UNITS and UNIT_NUMBERS")
     geometry = integers(3, doc="NUMBERS of duals: points, normals and gaps of contacts")
     poses = integers(2, doc="NUMBERS of duals: rotations and positions of bodies")
     at_start = floats(3, "dofs", "dofs", doc="dtau/dq, dtau/du at the accelerations of the start's velocities; M")

@@ -44,7 +44,8 @@ from kido.simulation.gradients.tangent.contacts import (
 from kido.simulation.gradients.tangent.dynamics import force_rates, velocity_columns
 from kido.simulation.gradients.tangent.following import add_following, follow_rows, forget_start, start_motion
 from kido.simulation.gradients.tangent.linear import add_product, factor_matrix, solve_columns
-from kido.simulation.gradients.tangent.schema import TABLES, TANGENT
+from kido.simulation.gradients.tangent.schema import TABLES, TANGENT, UNIT_NUMBERS, UNITS
+from kido.simulation.gradients.tangent.softness import add_softness
 from kido.simulation.world_struct import WORLD
 from kido.solvers.problem import CONTACT
 from kido.tree.workspace import ROWS
@@ -200,6 +201,7 @@ def row_rates(t, c, w, n):
         follow_rows(t, c, w, contacts)
         forget_start(c.data, w)
         add_following(t, c, w, contacts, n)
+    add_softness(t, c, n, pr, src, lanes_view(UNITS, c.units[0]), view(UNIT_NUMBERS, c.units[1]))
     return known_biases(c, pr, src, contacts, w)
 
 

@@ -18,7 +18,7 @@ from kido.quantities.branches import derivatives_workspace, solution_rows
 from kido.simulation.commands import Commands
 from kido.simulation.gradients.laws import MODE_NAMES
 from kido.simulation.gradients.result import StepDerivatives
-from kido.simulation.gradients.tangent.schema import TABLES, TANGENT
+from kido.simulation.gradients.tangent.schema import TABLES, TANGENT, UNIT_NUMBERS, UNITS
 from kido.simulation.gradients.tangent.step import DONE, step_rates
 from kido.skeleton.state.actuation import takes_force
 from kido.solvers.problem import CONTACT
@@ -80,6 +80,10 @@ class Formulas:
         c.geometry[:] = [x.address for x in self._views[:3]]
         c.poses[:] = [x.address for x in self._views[3:5]]
         c.warm = self._views[5].address
+        units = UNITS(samples=LANES, dofs=n, bodies=len(t.parent))
+        numbers = UNIT_NUMBERS(**{f: getattr(units, f).reshape(-1) for f in ("row", "V", "dV", "energy")})
+        self._units = units, numbers
+        c.units[:] = units.address, numbers.address
         self._blocks = blocks
         self._detect = dual_callback(detect_contacts).address
 
