@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from kido.attributes import named_arguments
 from kido.collision import CollisionGroup
@@ -82,6 +82,29 @@ class WorldResults(WorldStructure):
         from kido.simulation.gradients.derivatives import step_derivatives  # needs the compiler
 
         return step_derivatives(self, parameters, steps)  # type: ignore[arg-type]
+
+    @in_turn
+    def pull_back(
+        self, gradient: ArrayLike, parameters: Mapping[str, Any] | Sequence[str] = ()
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, NDArray[np.float64]]]:
+        """Gradient of a number by the present state, commands and parameters, from that by the state after the next step.
+
+        As `step_derivatives().pull_back(gradient)`, without the matrices: one transposed solve where formulas go.
+
+        Args:
+            gradient: by positions, along velocities, and velocities after the step (2n,).
+            parameters: as for `step_derivatives`.
+
+        Returns:
+            By the state (2n,), by commands (n,), and by parameters, by name.
+
+        Raises:
+            ModelError, NameLookupError: as `step_derivatives`.
+            StateError: an array of another shape, or not finite; or a state from which a step fails.
+        """
+        from kido.simulation.gradients.derivatives import pull_back  # needs the compiler
+
+        return pull_back(self, gradient, parameters)  # type: ignore[arg-type]
 
     @in_turn
     def reset_totals(self) -> None:

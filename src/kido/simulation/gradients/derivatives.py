@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from kido.arrays import fixed
 from kido.errors import ModelError, StateError
@@ -122,25 +122,44 @@ class StepDifferentiator:
         return d.q, d.u
 
 
-def impulses_of_steps(world: World, steps: int, formulas: Formulas | None) -> tuple[list[Array], StepDerivatives | None]:
-    """Impulses of all rows in the next steps, which are done and undone; and the derivatives, where `formulas` have them.
+def impulses_of_steps(world: World, steps: int) -> list[Array]:
+    """Impulses of all rows in the next steps, which are done and undone.
 
     Raises:
         StateError, ModelError: they fail.
     """
     before, engine, found = world.snapshot(), world.engine, []
     try:
-        if formulas is not None:
-            formulas.begin()
         for _ in range(steps):
             run(engine, 1, lambda: world.time)
             problem = engine.problem
             found.append(problem.impulse[: problem.num_rows].copy())
-        if formulas is not None and formulas.is_current and formulas.after():
-            return found, formulas.derivatives()
     finally:
         world.restore(before)
-    return found, None
+    return found
+
+
+def by_formulas(world: World, formulas: Formulas, gradient: Array | None = None) -> list[Array] | None:
+    """Do the next step, have `formulas` differentiate it, and undo it.
+
+    Returns:
+        None; or, where they do not go, the impulses of all rows.
+
+    Raises:
+        StateError, ModelError: the step fails.
+    """
+    engine = world.engine
+    formulas.kept.take()
+    try:
+        formulas.begin()
+        run(engine, 1, lambda: world.time)
+        problem = engine.problem
+        if formulas.is_current and formulas.after(gradient):
+            return None
+        return [problem.impulse[: problem.num_rows].copy()]
+    finally:
+        formulas.kept.put_back()
+        world.version += 1
 
 
 ATTEMPTS = 5  # at a step that needs more room than the one before
@@ -155,19 +174,50 @@ def differentiator(engine: Any) -> StepDifferentiator:
 
 def step_derivatives(world: World, parameters: Mapping[str, Any] | Sequence[str], steps: int) -> StepDerivatives:
     """See `World.step_derivatives`."""
-    what = f"world {world.name!r}: step_derivatives"
     if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 1:
-        raise ModelError(f"{what}: steps: expected a number of steps above 0, got {steps!r}")
+        raise ModelError(
+            f"world {world.name!r}: step_derivatives: steps: expected a number of steps above 0, got {steps!r}"
+        )
     wanted, engine = directions(world, parameters), world.engine
     check_supported(world)
     formulas = differentiator(engine).formulas() if steps == 1 and not wanted else None
-    known, found = impulses_of_steps(world, int(steps), formulas)
+    known = None if formulas is None else by_formulas(world, formulas)
+    if formulas is not None and known is None:
+        return formulas.derivatives()
+    return by_duals(world, wanted, int(steps), known)
+
+
+def by_duals(
+    world: World, wanted: dict[str, list[list[Change]]], steps: int, known: list[Array] | None = None
+) -> StepDerivatives:
+    """Derivatives of steps by dual numbers; `known`: their impulses.
+
+    Raises:
+        StateError, ModelError: the steps fail, or something in them has no derivative.
+    """
+    if known is None:
+        known = impulses_of_steps(world, steps)
     check_supported(world)  # what surfaces are there is known now
-    if found is not None:
-        return found
     for _ in range(ATTEMPTS):
         try:
-            return differentiator(engine).derivatives(wanted, known)
+            return differentiator(world.engine).derivatives(wanted, known)
         except NoRoom as full:
             full.mend()
-    raise StateError(f"{what}: a step from this state needs ever more room")
+    raise StateError(f"world {world.name!r}: step_derivatives: a step from this state needs ever more room")
+
+
+def pull_back(
+    world: World, gradient: ArrayLike, parameters: Mapping[str, Any] | Sequence[str]
+) -> tuple[Array, Array, dict[str, Array]]:
+    """See `World.pull_back`."""
+    n = len(world.engine.data.q)
+    g = np.asarray(gradient, dtype=float)
+    if g.shape != (2 * n,) or not np.isfinite(g).all():
+        raise StateError(f"world {world.name!r}: pull_back: expected {2 * n} finite numbers, got {gradient!r:.80}")
+    wanted = directions(world, parameters)
+    check_supported(world)
+    formulas = None if wanted else differentiator(world.engine).formulas()
+    known = None if formulas is None else by_formulas(world, formulas, g)
+    if formulas is not None and known is None:
+        return formulas.pulled()
+    return by_duals(world, wanted, 1, known).pull_back(g)

@@ -78,11 +78,12 @@ def start_rates(t, c, w, b, n):
                 X[m, i, j] = c.at_start[m, i, j]
             X[m, i, i] += t.stiffness[i] if m == 0 else t.damping[i]
     factor(t, d, y, 0, t.parent.shape[0])
-    solve_negative(d, y, blocks, size)
-    for i in range(size):
-        for j in range(size):
-            n.A[i, j] = X[0, i, j]
-            n.A[i, narrow + j] = X[1, i, j]
+    if c.lean == 0:
+        solve_negative(d, y, blocks, size)
+        for i in range(size):
+            for j in range(size):
+                n.A[i, j] = X[0, i, j]
+                n.A[i, narrow + j] = X[1, i, j]
     invert(d, y, rows, blocks, narrow // b.K.shape[1], size)
     for i in range(size):
         for j in range(size):
@@ -103,8 +104,9 @@ def middle_rates(t, c, w, b, n):
     for i in range(size):
         for j in range(size):
             n.W[i, j], n.W[i, 2 * narrow + j] = 0.0, 0.0
-            n.W[i, narrow + j] = c.at_middle[1, i, j]
-    add_product(c.at_middle, 1, 0.5 * h, b.A, b.W, 0, b.A.shape[1])
+            n.W[i, narrow + j] = 0.0 if c.lean != 0 else c.at_middle[1, i, j]
+    if c.lean == 0:
+        add_product(c.at_middle, 1, 0.5 * h, b.A, b.W, 0, b.A.shape[1])
     for i in range(size):
         for j in range(size):
             m = c.at_start[2, i, j]
@@ -231,37 +233,43 @@ def note_again(t, c, w):
 
 
 @kernel
-def products_again(t, c, w, b, n):
-    """What velocity products of the second half add to X: (h/2) d(a_3 - a_2)."""
-    d, pr = c.data, w.problem
-    h = c.time_step
-    size = d.q.shape[0]
-    narrow, wide = n.K.shape[1], b.X.shape[1]
-    for k in range(size):
+def rates_again(t, c, w):
+    """Derivatives of inverse dynamics at mid-step without impulses, and with the velocities after them."""
+    d, pr, h = c.data, w.problem, c.time_step
+    for k in range(d.q.shape[0]):
         d.u[k] = w.middle_u[k]
         d.udot[k] = (pr.u_free[k] - w.start_u[k]) / h
-    force_rates(t, d, c.derivatives, c.at_start)
+    force_rates(t, d, c.derivatives, c.at_free)
+    for k in range(d.q.shape[0]):
+        d.u[k] = w.middle_u[k] + (c.u[k] - pr.u_free[k])
+        d.udot[k] += (pr.u[k] - c.u[k]) * (2.0 / h)
+    force_rates(t, d, c.derivatives, c.at_end)
+
+
+@kernel
+def products_again(t, c, w, b, n):
+    """What velocity products of the second half add to X: (h/2) d(a_3 - a_2)."""
+    h = c.time_step
+    size = c.u.shape[0]
+    narrow, wide = n.K.shape[1], b.X.shape[1]
+    rates_again(t, c, w)
     for i in range(size):
         for j in range(wide):
             b.B[i, j] = -1.0 * b.W[i, j]
             b.Y[i, j] = 0.0 * b.W[i, j]
         for j in range(size):
-            n.B[i, j] -= c.at_start[0, i, j]
+            n.B[i, j] -= c.at_free[0, i, j]
         n.B[i, i] -= t.stiffness[i]
         n.B[i, narrow + i] -= t.damping[i]
         n.B[i, 2 * narrow + i] += 1.0
     add_product(c.inverse, 0, 1.0, b.B, b.Y, 0, wide)  # da_2
-    for k in range(size):
-        d.u[k] = w.middle_u[k] + (c.u[k] - pr.u_free[k])
-        d.udot[k] += (pr.u[k] - c.u[k]) * (2.0 / h)
-    force_rates(t, d, c.derivatives, c.at_middle)
     for i in range(size):
         for j in range(wide):
             b.Y[i, j] = 0.5 * h * b.A[i, j] + b.X[i, j] - h * b.Y[i, j]
             b.B[i, j] = b.W[i, j]
         for j in range(size):
-            n.B[i, j] += c.at_start[0, i, j] - c.at_middle[0, i, j]
-    add_product(c.at_middle, 1, -1.0, b.Y, b.B, 0, wide)
+            n.B[i, j] += c.at_free[0, i, j] - c.at_end[0, i, j]
+    add_product(c.at_end, 1, -1.0, b.Y, b.B, 0, wide)
     for i in range(size):
         for j in range(wide):
             b.Y[i, j] = 0.0 * b.B[i, j]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.arrays import fixed
+from kido.collision.container import COLLISION
 from kido.collision.narrow import detect_contacts
 from kido.constraints.surfaces import NO_ROWS
 from kido.jit import LANES
@@ -18,7 +19,9 @@ from kido.quantities.branches import derivatives_workspace, solution_rows
 from kido.simulation.commands import Commands
 from kido.simulation.gradients.laws import MODE_NAMES
 from kido.simulation.gradients.result import StepDerivatives
+from kido.simulation.gradients.tangent.kept import Kept
 from kido.simulation.gradients.tangent.schema import TABLES, TANGENT, UNIT_NUMBERS, UNITS
+from kido.simulation.gradients.tangent.pull import step_pull
 from kido.simulation.gradients.tangent.step import DONE, step_rates
 from kido.skeleton.state.actuation import takes_force
 from kido.solvers.problem import CONTACT
@@ -45,6 +48,20 @@ def has_formulas(engine: Any) -> bool:
         and engine.surfaces.container.mode == NO_ROWS
         and not engine.responses.container.apart.any()
     )
+
+
+_BY = {"contacts": "contacts", "pairs": "pairs"}
+_WHOLE = ("bodies", "shapes", "slots", "shapes_and_one", "bodies_and_one", "excluded")
+
+
+def _parts() -> dict[str, str]:
+    """Arrays of a detector that a detection reads, but for geometries and work space, and how much is in use of them."""
+    chosen = {}
+    for name in COLLISION.arrays:
+        dim = COLLISION.fields[name].dims[0]
+        if dim in _WHOLE or dim in _BY:
+            chosen[name] = _BY.get(dim, "")
+    return chosen
 
 
 class Formulas:
@@ -85,6 +102,9 @@ class Formulas:
         self._units = units, numbers
         c.units[:] = units.address, numbers.address
         self._blocks = blocks
+        self.kept = Kept(engine)
+        self._part = mirror.part(engine.detector.container, _parts())
+        mirror.fill()
         self._detect = dual_callback(detect_contacts).address
 
     @property
@@ -105,12 +125,20 @@ class Formulas:
             c.inert[k] |= given != c.force[k]
         c.time_step = engine.world.time_step
         self._data.has_external[:], self._data.external[:] = d.has_external, d.external
-        self.mirror.fill()
+        self._part.fill(self.kept.sizes)
 
-    def after(self) -> bool:
-        """`out`, of the step that was done. Returns whether there are formulas for all of it."""
-        collision = self.mirror.world.collision.address
-        return step_rates(self.mirror.engine.world.address, self.tangent.address, self._detect, collision) == DONE
+    def after(self, gradient: Array | None = None) -> bool:
+        """`out` of the step that was done, or `pulled` where there is a gradient by the state after it.
+
+        Returns:
+            Whether there are formulas for all of it.
+        """
+        collision, world = self.mirror.world.collision.address, self.mirror.engine.world.address
+        self.tangent.lean = gradient is not None
+        if gradient is None:
+            return step_rates(world, self.tangent.address, self._detect, collision) == DONE
+        self.tangent.gradient[:] = gradient
+        return step_pull(world, self.tangent.address, self._detect, collision) == DONE
 
     def derivatives(self) -> StepDerivatives:
         """What `after` found."""
@@ -124,3 +152,9 @@ class Formulas:
             tuple(MODE_NAMES[m] for m in c.mode[:blocks][contact]), fixed(margins[contact]),
             float(margins.min(initial=np.inf)),
         )  # fmt: skip
+
+    def pulled(self) -> tuple[Array, Array, dict[str, Array]]:
+        """What `after` found for a gradient."""
+        found = self.tangent.pulled[0]
+        n = len(self.tangent.start_q)
+        return found[: 2 * n].copy(), found[2 * n :].copy(), {}

@@ -1,0 +1,194 @@
+"""The gradient of a number pulled back through a step: one transposed solve, and products with vectors."""
+
+from __future__ import annotations
+
+from kido.jit import entry, kernel, lanes_view, view
+from kido.joints.kinds import BALL, FREE_MIXED
+from kido.math.so3 import advance_rotation_vector, rotation_vector_to_matrix
+from kido.simulation.gradients.tangent.charts import columns_of_start, right_jacobian, times, transposed
+from kido.simulation.gradients.tangent.contacts import ASKED
+from kido.simulation.gradients.tangent.linear import solve_transposed
+from kido.simulation.gradients.tangent.schema import TABLES, TANGENT
+from kido.simulation.gradients.tangent.step import DONE, REFINEMENTS, linearize, note_again, rates_again
+from kido.simulation.world_struct import WORLD
+
+# Rows of `work`: of velocities after the step and after impulses, of accelerations, of W; the solution, and scratch.
+END, NEW, START, PRODUCTS, SOLVED, ONE, TWO = range(7)
+
+
+@kernel
+def back_to_middle(t, c, w):
+    """The gradient by velocities at the end, in fixed axes, into END; by positions at mid-step alone into `pulled`."""
+    n = c.L.shape[0]
+    half = 0.5 * c.time_step
+    g, u, d, v = c.gradient, w.problem.u, c.data, c.work
+    for k in range(3 * n):
+        c.pulled[0, k] = 0.0
+    for i in range(t.parent.shape[0]):
+        k, last = t.first_dof[i], t.first_dof[i + 1]
+        if t.kind[i] == BALL or t.kind[i] == FREE_MIXED:
+            x, y, z = half * u[k], half * u[k + 1], half * u[k + 2]
+            r0, r1, r2 = g[k], g[k + 1], g[k + 2]
+            if t.kind[i] == FREE_MIXED:
+                a, b, e = advance_rotation_vector(d.q[k], d.q[k + 1], d.q[k + 2], x, y, z)
+                T = rotation_vector_to_matrix(a, b, e)
+                p0, p1, p2 = times(transposed(T), u[k + 3], u[k + 4], u[k + 5])
+                m = n + k
+                g0, g1, g2 = g[m + 3], g[m + 4], g[m + 5]
+                # - g . (dr x v) = dr . (g x v)
+                r0, r1, r2 = r0 + g1 * p2 - g2 * p1, r1 + g2 * p0 - g0 * p2, r2 + g0 * p1 - g1 * p0
+                p0, p1, p2 = times(T, g[k + 3], g[k + 4], g[k + 5])
+                g0, g1, g2 = times(T, g0, g1, g2)
+                v[END, k + 3], v[END, k + 4], v[END, k + 5] = g0 + half * p0, g1 + half * p1, g2 + half * p2
+                c.pulled[0, k + 3], c.pulled[0, k + 4], c.pulled[0, k + 5] = p0, p1, p2
+            R = rotation_vector_to_matrix(x, y, z)
+            c.pulled[0, k], c.pulled[0, k + 1], c.pulled[0, k + 2] = times(R, r0, r1, r2)
+            J = transposed(right_jacobian(x, y, z))
+            r0, r1, r2 = times(J, r0, r1, r2)
+            v[END, k], v[END, k + 1] = g[n + k] + half * r0, g[n + k + 1] + half * r1
+            v[END, k + 2] = g[n + k + 2] + half * r2
+        else:
+            for j in range(k, last):
+                c.pulled[0, j] = g[j]
+                v[END, j] = g[n + j] + half * g[j]
+
+
+@kernel
+def add_back(F, m, factor, v, x, y):
+    """Row y of v += factor F[m]^T times row x."""
+    size = F.shape[1]
+    for i in range(size):
+        s = factor * v[x, i]
+        if s != 0.0:
+            for j in range(size):
+                v[y, j] += s * F[m, i, j]
+
+
+@kernel
+def add_to_columns(F, m, factor, v, x, out, at):
+    """The same into columns at.. of `pulled`."""
+    size = F.shape[1]
+    for i in range(size):
+        s = factor * v[x, i]
+        if s != 0.0:
+            for j in range(size):
+                out[0, at + j] += s * F[m, i, j]
+
+
+@kernel
+def clear_vector(v, x, size):
+    for k in range(size):
+        v[x, k] = 0.0
+
+
+@kernel
+def pull_products(t, c, w, size):
+    """Back through the velocity products of the second half: from END to NEW, START and PRODUCTS."""
+    v, h, out = c.work, c.time_step, c.pulled
+    rates_again(t, c, w)
+    clear_vector(v, TWO, size)
+    for k in range(size):
+        v[TWO, k] = v[END, k] if c.again[k] != 0 else 0.0
+    clear_vector(v, ONE, size)
+    add_back(c.inverse, 0, 0.5 * h, v, TWO, ONE)  # by right-hand sides of a_3 - a_2
+    add_to_columns(c.at_free, 0, 1.0, v, ONE, out, 0)
+    add_to_columns(c.at_end, 0, -1.0, v, ONE, out, 0)
+    clear_vector(v, TWO, size)
+    add_back(c.at_end, 1, -1.0, v, ONE, TWO)  # by velocities that a_3 is at
+    for k in range(size):
+        v[START, k] += 0.5 * h * v[TWO, k]
+        v[NEW, k] += v[TWO, k]
+        v[PRODUCTS, k] += v[ONE, k]
+    clear_vector(v, ONE, size)
+    add_back(c.inverse, 0, -h, v, TWO, ONE)  # by right-hand sides of a_2
+    add_to_columns(c.at_free, 0, -1.0, v, ONE, out, 0)
+    for k in range(size):
+        x = v[ONE, k]
+        out[0, k] -= t.stiffness[k] * x
+        out[0, size + k] -= t.damping[k] * x
+        out[0, 2 * size + k] += x
+        v[PRODUCTS, k] -= x
+
+
+@kernel
+def solve_back(c, b, n, size):
+    """SOLVED: multipliers of the system for the gradient NEW; those of rows in the first column of `p`."""
+    v = c.work
+    times_ = REFINEMENTS if c.num_rows > 0 else 1
+    for turn in range(times_):
+        for k in range(size):
+            v[SOLVED, k] = v[NEW, k]
+        for r in range(c.num_rows):
+            if c.use[r] == ASKED:
+                s = n.p[r, 0] * c.give[r] / (c.soft[r] + c.give[r])
+                if s != 0.0:
+                    for k in range(size):
+                        v[SOLVED, k] -= s * n.N[r, k]
+        solve_transposed(c, n, SOLVED)
+        for r in range(c.num_rows):
+            if c.use[r] == ASKED:
+                x = c.give[r] * n.p[r, 0]
+                for k in range(size):
+                    x += n.T[r, k] * v[SOLVED, k]
+                n.p[r, 0] = x / (c.soft[r] + c.give[r])
+
+
+@kernel
+def pull_system(t, c, b, n, size):
+    """Back through the linear system and the accelerations of the start, into `pulled`."""
+    v, h, out = c.work, c.time_step, c.pulled
+    narrow = n.K.shape[1]
+    for i in range(size):
+        s = v[SOLVED, i]
+        v[PRODUCTS, i] -= h * s
+        for m in range(3):
+            for j in range(size):
+                out[0, m * size + j] += s * n.B[i, m * narrow + j]
+    for r in range(c.num_rows):
+        if c.use[r] == ASKED:
+            s = n.p[r, 0]
+            for m in range(2):
+                for j in range(size):
+                    out[0, m * size + j] -= s * n.c[r, m * narrow + j]
+    clear_vector(v, ONE, size)
+    add_back(c.at_middle, 1, 1.0, v, PRODUCTS, ONE)
+    for k in range(size):
+        out[0, size + k] += v[ONE, k]
+        v[START, k] += 0.5 * h * v[ONE, k]
+    clear_vector(v, TWO, size)
+    add_back(c.inverse, 0, 1.0, v, START, TWO)
+    add_to_columns(c.at_start, 0, -1.0, v, TWO, out, 0)
+    add_to_columns(c.at_start, 1, -1.0, v, TWO, out, size)
+    for k in range(size):
+        x = v[TWO, k]
+        out[0, k] -= t.stiffness[k] * x
+        out[0, size + k] -= t.damping[k] * x
+        out[0, 2 * size + k] += x
+
+
+@entry("i8(i8,i8,i8,i8)")
+def step_pull(world, tangent, detect, collision):
+    """`pulled`, of a step that has been done, from `gradient`; arguments and result as of `step.step_rates`."""
+    w = view(WORLD, world)
+    c = view(TANGENT, tangent)
+    t = w.tree
+    b, n = lanes_view(TABLES, c.lanes), view(TABLES, c.numbers)
+    status = linearize(t, c, w, b, n, detect, collision)
+    if status != DONE:
+        return status
+    size = c.u.shape[0]
+    v = c.work
+    for x in range(7):
+        clear_vector(v, x, size)
+    back_to_middle(t, c, w)
+    for k in range(size):
+        v[NEW, k] = v[END, k]
+    if note_again(t, c, w) > 0:
+        pull_products(t, c, w, size)
+    solve_back(c, b, n, size)
+    pull_system(t, c, b, n, size)
+    columns_of_start(t, c, c.pulled)
+    for k in range(size):
+        if c.inert[k] != 0:
+            c.pulled[0, 2 * size + k] = 0.0
+    return DONE
