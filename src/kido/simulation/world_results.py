@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,9 @@ from kido.simulation.world_struct import REPORT
 from kido.simulation.world_structure import WorldStructure
 from kido.skeleton import BodyNode, Skeleton
 from kido.turns import in_turn
+
+if TYPE_CHECKING:
+    from kido.simulation.gradients.rollout import RolloutGradient
 
 
 class WorldResults(WorldStructure):
@@ -105,6 +108,42 @@ class WorldResults(WorldStructure):
         from kido.simulation.gradients.derivatives import pull_back  # needs the compiler
 
         return pull_back(self, gradient, parameters)  # type: ignore[arg-type]
+
+    @in_turn
+    def rollout_gradient(
+        self,
+        commands: ArrayLike,
+        gradient: Callable[[int, Any], ArrayLike | None],
+        parameters: Mapping[str, Any] | Sequence[str] = (),
+        checkpoints: int | None = None,
+    ) -> RolloutGradient:
+        """Gradient of a loss over many steps by the present state, the commands of each step, and parameters.
+
+        The steps are done, with a snapshot every `checkpoints` of them, and their derivatives pulled back from the
+        last to the first; from each snapshot on steps are done again. Memory grows with checkpoints and
+        steps / checkpoints, at best with the root of the number of steps. The world stays as it is.
+
+        Where formulas go (the guide "Gradients of a step" says where), what a step recalls of the contacts of the one
+        before is pulled back too; a step that goes by dual numbers forgets it.
+
+        Args:
+            commands: of each step (N, n).
+            gradient: called with k = 1..N and the world after step k: the gradient of what that adds to the loss by
+                positions, along velocities, and velocities (2n,), or None: it adds nothing.
+            parameters: as for `step_derivatives`.
+            checkpoints: steps from one snapshot to the next; None: the root of N.
+
+        Raises:
+            ModelError, NameLookupError: as `step_derivatives`; or commands of another shape.
+            StateError: a step fails, or `gradient` returns something else.
+
+        Example:
+            >>> found = world.rollout_gradient(commands, lambda k, w: goal_gradient(w) if k == len(commands) else None)
+            >>> commands -= rate * found.by_commands
+        """
+        from kido.simulation.gradients.rollout import rollout_gradient  # needs the compiler
+
+        return rollout_gradient(self, commands, gradient, parameters, checkpoints)  # type: ignore[arg-type]
 
     @in_turn
     def reset_totals(self) -> None:

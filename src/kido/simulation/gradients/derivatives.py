@@ -139,7 +139,9 @@ def impulses_of_steps(world: World, steps: int) -> list[Array]:
     return found
 
 
-def by_formulas(world: World, formulas: Formulas, gradient: Array | None = None) -> list[Array] | None:
+def by_formulas(
+    world: World, formulas: Formulas, gradient: Array | None = None, memory: Array | None = None
+) -> list[Array] | None:
     """Do the next step, have `formulas` differentiate it, and undo it.
 
     Returns:
@@ -154,7 +156,7 @@ def by_formulas(world: World, formulas: Formulas, gradient: Array | None = None)
         formulas.begin()
         run(engine, 1, lambda: world.time)
         problem = engine.problem
-        if formulas.is_current and formulas.after(gradient):
+        if formulas.is_current and formulas.after(gradient, memory):
             return None
         return [problem.impulse[: problem.num_rows].copy()]
     finally:

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from kido.jit import entry, kernel, lanes_view, view
 from kido.joints.kinds import BALL, FREE_MIXED
+from kido.kernels.derivatives import column
 from kido.math.so3 import advance_rotation_vector, rotation_vector_to_matrix
 from kido.simulation.gradients.tangent.charts import columns_of_start, right_jacobian, times, transposed
 from kido.simulation.gradients.tangent.contacts import ASKED
+from kido.simulation.gradients.tangent.dynamics import motion_of
+from kido.simulation.gradients.tangent.following import (
+    MEAN,
+    cross3,
+    edge,
+    edge_change,
+    forget_start,
+    half_change,
+    start_motion,
+    times_motion,
+    turn_of,
+)
 from kido.simulation.gradients.tangent.linear import solve_transposed
 from kido.simulation.gradients.tangent.schema import TABLES, TANGENT
 from kido.simulation.gradients.tangent.step import DONE, REFINEMENTS, linearize, note_again, rates_again
 from kido.simulation.world_struct import WORLD
+from kido.solvers.problem import CONTACT
 
 # Rows of `work`: of velocities after the step and after impulses, of accelerations, of W; the solution, and scratch.
 END, NEW, START, PRODUCTS, SOLVED, ONE, TWO = range(7)
@@ -166,6 +180,77 @@ def pull_system(t, c, b, n, size):
         out[0, 2 * size + k] += x
 
 
+@kernel
+def row_weights(t, c, n, size):
+    """`weight`: of the multipliers of rows, and of the friction of contacts that slide."""
+    v = c.work
+    for r in range(c.num_rows):
+        if c.use[r] == ASKED:
+            c.weight[r] = -n.p[r, 0]
+        elif c.use[r - 1] == ASKED:
+            one = two = 0.0
+            for k in range(size):
+                one += n.N[r, k] * v[SOLVED, k]
+                two += n.N[r + 1, k] * v[SOLVED, k]
+            x, y, z = c.drag[r - 1, 0], c.drag[r - 1, 1], c.drag[r - 1, 2]
+            c.weight[r], c.weight[r + 1] = -(x * one + y * two), -(y * one + z * two)
+
+
+@kernel
+def add_memory(t, c, w, size):
+    """The gradient by points and normals of this step's contacts, into that by positions."""
+    src, pr, S, out = w.row_origins, w.problem, c.derivatives.S, c.pulled
+    for b in range(pr.num_blocks):
+        if pr.kind[b] != CONTACT:
+            continue
+        k, s = src.index[b], c.side[b]
+        m = c.memory
+        i = src.body[b]
+        while i >= 0:
+            for j in range(t.first_dof[i], t.first_dof[i + 1]):
+                x = column(S, j)
+                de = edge_change(c, b, 0, x)
+                g = m[k, 0] * times_motion(c.move, b, 0, x) + m[k, 1] * times_motion(c.move, b, 1, x)
+                g += m[k, 2] * times_motion(c.move, b, 2, x)
+                out[0, j] += g + s * (m[k, 3] * de[0] + m[k, 4] * de[1] + m[k, 5] * de[2])
+            i = t.parent[i]
+
+
+@kernel
+def recall(c, w, contacts):
+    """`recalled` of the contacts that go on, from `weight`."""
+    src, pr, h = w.row_origins, w.problem, w.time_step
+    for b in range(c.recalled.shape[0]):
+        for j in range(6):
+            c.recalled[b, j] = 0.0
+    if c.moving == 0:
+        return
+    for b in range(pr.num_blocks):
+        if pr.kind[b] != CONTACT or c.follows[b] == 0:
+            continue
+        body, old = src.body[b], c.old[b]
+        V = motion_of(c.derivatives.V, body)
+        _, _, v = half_change(c, contacts, b, src.index[b], body, h)
+        x, y, z = 0.0, 0.0, 0.0  # sum of directions, weighted
+        if c.row[b] >= 0:
+            f, e, s = 0.5 * c.weight[c.row[b]], edge(c, b, 0), c.side[b]
+            x, y, z = f * e[0], f * e[1], f * e[2]
+            c.recalled[old, 3] -= f * s * v[0]
+            c.recalled[old, 4] -= f * s * v[1]
+            c.recalled[old, 5] -= f * s * v[2]
+        if c.along[b] == MEAN:
+            share = 0.5 / c.going[b]
+            for o in range(c.first[b], c.first[b] + c.length[b]):
+                for a in range(1, 3):
+                    if c.row[o] >= 0:
+                        f, e = share * c.weight[c.row[o] + a], edge(c, o, a)
+                        x, y, z = x + f * e[0], y + f * e[1], z + f * e[2]
+        g = cross3((x, y, z), turn_of(V))  # e . (w x dx) = dx . (e x w), and dx is from the old point
+        c.recalled[old, 0] -= g[0]
+        c.recalled[old, 1] -= g[1]
+        c.recalled[old, 2] -= g[2]
+
+
 @entry("i8(i8,i8,i8,i8)")
 def step_pull(world, tangent, detect, collision):
     """`pulled`, of a step that has been done, from `gradient`; arguments and result as of `step.step_rates`."""
@@ -187,6 +272,13 @@ def step_pull(world, tangent, detect, collision):
         pull_products(t, c, w, size)
     solve_back(c, b, n, size)
     pull_system(t, c, b, n, size)
+    row_weights(t, c, n, size)
+    if c.remembers != 0:
+        add_memory(t, c, w, size)
+    if c.moving != 0:
+        start_motion(t, c.data, w, c)
+        forget_start(c.data, w)
+    recall(c, w, w.collision)
     columns_of_start(t, c, c.pulled)
     for k in range(size):
         if c.inert[k] != 0:

@@ -127,8 +127,11 @@ class Formulas:
         self._data.has_external[:], self._data.external[:] = d.has_external, d.external
         self._part.fill(self.kept.sizes)
 
-    def after(self, gradient: Array | None = None) -> bool:
+    def after(self, gradient: Array | None = None, memory: Array | None = None) -> bool:
         """`out` of the step that was done, or `pulled` where there is a gradient by the state after it.
+
+        Args:
+            memory: gradient by points and normals of its contacts (contacts, 6), which the next step recalls.
 
         Returns:
             Whether there are formulas for all of it.
@@ -137,7 +140,13 @@ class Formulas:
         self.tangent.lean = gradient is not None
         if gradient is None:
             return step_rates(world, self.tangent.address, self._detect, collision) == DONE
-        self.tangent.gradient[:] = gradient
+        c, count = self.tangent, self.mirror.engine.detector.container.num_contacts
+        c.gradient[:] = gradient
+        c.remembers = memory is not None
+        if memory is not None and len(memory) != count:
+            return False
+        if memory is not None:
+            c.memory[:count] = memory
         return step_pull(world, self.tangent.address, self._detect, collision) == DONE
 
     def derivatives(self) -> StepDerivatives:
@@ -158,3 +167,7 @@ class Formulas:
         found = self.tangent.pulled[0]
         n = len(self.tangent.start_q)
         return found[: 2 * n].copy(), found[2 * n :].copy(), {}
+
+    def recalled(self) -> Array:
+        """Gradient by points and normals of the contacts that the step recalled (contacts, 6)."""
+        return self.tangent.recalled[: self.kept.sizes["contacts"]].copy()
