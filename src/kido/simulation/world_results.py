@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,16 +16,13 @@ from kido.simulation.collision_filter import CollisionFilter
 from kido.simulation.collision_group import WorldGroup
 from kido.simulation.contact_events import ContactEvent, ContactListener
 from kido.simulation.contacts import ContactSet
-from kido.simulation.gradients.result import StepDerivatives
+from kido.simulation.gradients.result import RolloutGradient, StepDerivatives
 from kido.simulation.report import StepReport
 from kido.simulation.world_state import set_report
 from kido.simulation.world_struct import REPORT
 from kido.simulation.world_structure import WorldStructure
 from kido.skeleton import BodyNode, Skeleton
 from kido.turns import in_turn
-
-if TYPE_CHECKING:
-    from kido.simulation.gradients.rollout import RolloutGradient
 
 
 class WorldResults(WorldStructure):

@@ -18,7 +18,7 @@ from kido.simulation.gradients.mirror import Mirror, NoRoom
 from kido.simulation.gradients.parameters import Change, directions
 from kido.simulation.gradients.refusals import check_supported
 from kido.simulation.gradients.result import StepDerivatives
-from kido.simulation.gradients.tangent.way import Formulas, has_formulas
+from kido.simulation.gradients.tangent.way import Formulas, may_have_formulas
 from kido.simulation.motion import run
 from kido.skeleton.state.actuation import takes_force
 
@@ -39,14 +39,15 @@ class StepDifferentiator:
         self.impulses: list[Impulses] = []  # of each step
         self.after = np.zeros(0)  # positions after the steps
         self._formulas: Formulas | None = None
+        self._may_have_formulas = may_have_formulas(engine)
 
     def formulas(self) -> Formulas | None:
         """What differentiates a step by formulas, where the engine's may have such."""
-        if not has_formulas(self.mirror.engine):
+        if not self._may_have_formulas:
             return None
         if self._formulas is None or not self._formulas.is_current:
             self._formulas = Formulas(self.mirror)
-        return self._formulas
+        return self._formulas if self._formulas.apply() else None
 
     def derivatives(self, parameters: dict[str, list[list[Change]]], known: list[Array]) -> StepDerivatives:
         """All derivatives of the next steps, whose impulses are known."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from math import ceil, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.arrays import fixed
-from kido.attributes import dataclass
 from kido.errors import ModelError, StateError
-from kido.reprs import brief
 from kido.simulation.gradients.derivatives import by_duals, by_formulas, differentiator
 from kido.simulation.gradients.parameters import directions
 from kido.simulation.gradients.refusals import check_supported
+from kido.simulation.gradients.result import RolloutGradient
 from kido.simulation.motion import run
 from kido.skeleton.state.actuation import takes_force
 
@@ -25,26 +23,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Loss = Callable[[int, Any], ArrayLike | None]
-
-
-@dataclass(frozen=True, eq=False)
-class RolloutGradient:
-    """Gradient of a loss over N steps. n: coordinates of the world.
-
-    Attributes:
-        by_state: by positions, along velocities, and velocities at the start (2n,).
-        by_commands: by commands of each step (N, n).
-        by_parameters: by parameters, by name.
-        positions, velocities: of the start and after each step (N + 1, n).
-    """
-
-    by_state: Array
-    by_commands: Array
-    by_parameters: dict[str, Array] = field(default_factory=dict)
-    positions: Array = field(default_factory=lambda: np.zeros((0, 0)))
-    velocities: Array = field(default_factory=lambda: np.zeros((0, 0)))
-
-    __repr__ = brief
 
 
 class _Rollout:

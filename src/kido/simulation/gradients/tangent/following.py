@@ -1,7 +1,7 @@
 """Derivatives of what contacts that go on ask of the end of a step (`kido.simulation.row_motion`).
 
-Of a contact at x (from the tree's point O) of a body with the velocity [w; v_O] and the acceleration [a; a_O] by velocity
-products alone, both about O, that moved by dx since the last step and whose normal was m then,
+Of a contact at x (from the tree's point O) of a body with the velocity [w; v_O] and the acceleration [a; a_O] by
+velocity products alone, both about O, that moved by dx since the last step and whose normal was m then,
 
     v = v_O + w x x,  a_x = a_O + a x x + w x v,  g = +-(h a_x + w x (dx - h v)) / 2,  bias = n . g +- (n - m) . v / 2
 
@@ -10,7 +10,6 @@ along the normal, and along the surface the mean of g of all contacts of the two
 
 from __future__ import annotations
 
-from kido.constraints.row_origins import FROM_CONTACT
 from kido.jit import inlined, kernel, view
 from kido.jit.duals.structs import NUMBERS
 from kido.joints.kinds import FREE_MIXED

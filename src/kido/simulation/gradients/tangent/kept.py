@@ -16,7 +16,16 @@ from kido.simulation.world_state import FORCES, IMPULSES
 from kido.simulation.world_struct import REPORT
 from kido.skeleton.state.arrays import STATE_FIELDS
 
-_WORDS = ("num_contacts", "num_pairs", "num_old_pairs", "sweep_axis", "pending", "contacts_found", "pairs_found", "num_patches")
+_WORDS = (
+    "num_contacts",
+    "num_pairs",
+    "num_old_pairs",
+    "sweep_axis",
+    "pending",
+    "contacts_found",
+    "pairs_found",
+    "num_patches",
+)
 
 
 class KEPT(Struct):

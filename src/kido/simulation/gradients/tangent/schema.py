@@ -63,7 +63,9 @@ class TANGENT(Struct):
     start_q = floats("dofs", doc="positions before the step")
     start_u = floats("dofs", doc="velocities before the step")
     force = floats("dofs", doc="joint forces as given")
-    inert = integers("dofs", doc="1: what is given does not act: nothing drives the coordinate, or its limit is reached")
+    inert = integers(
+        "dofs", doc="1: what is given does not act: nothing drives the coordinate, or its limit is reached"
+    )
     V = floats("bodies", 6, doc="velocities after impulses, about the tree's point")
     dV = floats(6, "dofs", doc="as in DERIVATIVES, of these velocities")
     f = floats("bodies", 6, doc="impulses of contacts on each body, about the tree's point")
@@ -99,7 +101,9 @@ class TANGENT(Struct):
     gradient = floats("twice", doc="of a number by the state after the step")
     pulled = floats(1, "thrice", doc="of the same number by state and forces before")
     weight = floats("rows", doc="gradient of the number by the rate of each row")
-    memory = floats("blocks", 6, doc="gradient by points and normals of contacts of the step, which the next one recalls")
+    memory = floats(
+        "blocks", 6, doc="gradient by points and normals of contacts of the step, which the next one recalls"
+    )
     recalled = floats("blocks", 6, doc="the same of contacts of the step before")
     remembers = integer(doc="1: `memory` is to be pulled back too")
     work = floats(8, "thrice", doc="vectors")

@@ -139,9 +139,9 @@ def describe_contacts(t, c, w):
             continue
         body, k, i = src.body[block], src.index[block], pr.row[block]
         sign = -1.0 if contacts.body_a[k] == body else 1.0
-        good = describe_rows(
-            t, c, k, block, src.wrench, body, sign, contacts.normal, contacts.point, src.tangent
-        ) and good
+        good = (
+            describe_rows(t, c, k, block, src.wrench, body, sign, contacts.normal, contacts.point, src.tangent) and good
+        )
         s = bias_slope(src, contacts.gap[k])
         for j in range(6):
             c.slope[block, j] *= s

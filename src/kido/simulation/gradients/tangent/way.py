@@ -20,10 +20,9 @@ from kido.simulation.commands import Commands
 from kido.simulation.gradients.laws import MODE_NAMES
 from kido.simulation.gradients.result import StepDerivatives
 from kido.simulation.gradients.tangent.kept import Kept
-from kido.simulation.gradients.tangent.schema import TABLES, TANGENT, UNIT_NUMBERS, UNITS
 from kido.simulation.gradients.tangent.pull import step_pull
+from kido.simulation.gradients.tangent.schema import TABLES, TANGENT, UNIT_NUMBERS, UNITS
 from kido.simulation.gradients.tangent.step import DONE, step_rates
-from kido.skeleton.state.actuation import takes_force
 from kido.solvers.problem import CONTACT
 from kido.tree.schema import data_for
 
@@ -33,21 +32,10 @@ _ROTATES = (JointKind.BALL, JointKind.FREE_MIXED)
 MOST_DOFS = 400
 
 
-def has_formulas(engine: Any) -> bool:
-    """Whether steps of a world may be differentiated by formulas."""
-    t, commands = engine.tree, engine.feature(Commands).container
-    rotation = t.first_dof[:-1][np.isin(t.kind, _ROTATES)][:, None] + np.arange(3)
-    return (
-        DIRECTIONS + 1 == 8 == LANES
-        and (commands is None or bool(commands.of_force.all()))
-        and 0 < len(t.body_of_dof) <= MOST_DOFS
-        and not np.isin(t.kind, _OTHERS).any()
-        and not t.prescribed.any()
-        and bool(np.isin(t.actuator, (ActuatorType.FORCE, ActuatorType.PASSIVE)).all())
-        and not t.stiffness[rotation].any()
-        and engine.surfaces.container.mode == NO_ROWS
-        and not engine.responses.container.apart.any()
-    )
+def may_have_formulas(engine: Any) -> bool:
+    """Whether steps of a world of this structure may be differentiated by formulas."""
+    t = engine.tree
+    return DIRECTIONS + 1 == 8 == LANES and 0 < len(t.body_of_dof) <= MOST_DOFS and not np.isin(t.kind, _OTHERS).any()
 
 
 _BY = {"contacts": "contacts", "pairs": "pairs"}
@@ -106,19 +94,33 @@ class Formulas:
         self._part = mirror.part(engine.detector.container, _parts())
         mirror.fill()
         self._detect = dual_callback(detect_contacts).address
+        self._rotation = t.first_dof[:-1][np.isin(t.kind, _ROTATES)][:, None] + np.arange(3)
 
     @property
     def is_current(self) -> bool:
         """Whether it fits the engine's arrays."""
         return self.mirror.is_current and self._blocks == len(self.mirror.engine.row_origins.origin)
 
+    def apply(self) -> bool:
+        """Whether the world's properties leave steps to them: no actuators but forces, no springs of rotations."""
+        engine = self.mirror.engine
+        t, commands = engine.tree, engine.feature(Commands).container
+        return not (
+            (t.actuator > ActuatorType.PASSIVE).any()
+            or t.prescribed.any()
+            or t.stiffness[self._rotation].any()
+            or engine.surfaces.container.mode != NO_ROWS
+            or engine.responses.container.apart.any()
+            or (commands is not None and not commands.of_force.all())
+        )
+
     def begin(self) -> None:
         """Take what there is before a step."""
         engine, c = self.mirror.engine, self.tangent
         d, commands = engine.data, engine.feature(Commands).container
         c.start_q[:], c.start_u[:], c.force[:] = d.q, d.u, d.tau
-        c.force[~takes_force(engine.tree.actuator)] = 0.0
-        c.inert[:] = ~takes_force(engine.tree.actuator)
+        c.inert[:] = engine.tree.actuator  # FORCE is 0, PASSIVE 1
+        c.force *= 1.0 - c.inert
         if commands is not None:
             k = commands.dof
             given, c.force[k] = c.force[k], np.clip(c.force[k], commands.lower, commands.upper)
