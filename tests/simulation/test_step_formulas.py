@@ -1,4 +1,4 @@
-"""Derivatives of steps by formulas, gradients pulled back, and gradients of rollouts, against each other and differences."""
+"""Derivatives of steps by formulas, gradients pulled back and of rollouts, against each other and differences."""
 
 from __future__ import annotations
 

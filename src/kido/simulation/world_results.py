@@ -87,7 +87,7 @@ class WorldResults(WorldStructure):
     def pull_back(
         self, gradient: ArrayLike, parameters: Mapping[str, Any] | Sequence[str] = ()
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, NDArray[np.float64]]]:
-        """Gradient of a number by the present state, commands and parameters, from that by the state after the next step.
+        """Gradient of a number by the present state, commands and parameters, from that by the state after a step.
 
         As `step_derivatives().pull_back(gradient)`, without the matrices: one transposed solve where formulas go.
 

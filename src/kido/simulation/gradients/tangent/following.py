@@ -15,8 +15,8 @@ from kido.jit.duals.structs import NUMBERS
 from kido.joints.kinds import FREE_MIXED
 from kido.kernels.common_point import body_at_point, columns_at_point
 from kido.kernels.derivatives import column
-from kido.math.so3 import cross
 from kido.simulation.gradients.tangent.dynamics import crossed, free_columns, motion_of, plus
+from kido.simulation.gradients.tangent.geometry import DUAL, cross3
 from kido.simulation.row_motion import (
     DEEP,
     GIVEN,
@@ -27,13 +27,7 @@ from kido.simulation.row_motion import (
     tree_motion,
 )
 
-DUAL = 8
 MEAN, SLIP = 1, 2  # what is asked along surfaces
-
-
-@inlined
-def cross3(a, b):
-    return cross(a[0], a[1], a[2], b[0], b[1], b[2])
 
 
 @inlined

@@ -9,23 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from kido.collision.container import COUNTS
 from kido.collision.detector import CONTACT_FIELDS, PAIR_FIELDS
 from kido.jit import Struct, entry, integers, view
 from kido.jit.duals.structs import NUMBERS, WHOLE_NUMBERS
 from kido.simulation.world_state import FORCES, IMPULSES
 from kido.simulation.world_struct import REPORT
 from kido.skeleton.state.arrays import STATE_FIELDS
-
-_WORDS = (
-    "num_contacts",
-    "num_pairs",
-    "num_old_pairs",
-    "sweep_axis",
-    "pending",
-    "contacts_found",
-    "pairs_found",
-    "num_patches",
-)
 
 
 class KEPT(Struct):
@@ -101,7 +91,7 @@ class Kept:
             counts[:] = sum(width * sizes[name] for name, width in widths.items())
         move_numbers(self._plan.address, 0)
         w = engine.world
-        self._words = [getattr(self.collision, name) for name in _WORDS]
+        self._words = [getattr(self.collision, name) for name in COUNTS]
         self._reports = w.last.floats_of_block(), w.worst.floats_of_block(), w.steps, w.unconverged
         self._features = [(f, state) for f in engine.features if f.key and (state := f.state()) is not None]
 
@@ -112,13 +102,13 @@ class Kept:
         if all(a is b for a, b in zip(now, self._live, strict=True)):
             move_numbers(self._plan.address, 1)
         else:
-            sizes = dict(zip(_WORDS, self._words, strict=True))
+            sizes = dict(zip(COUNTS, self._words, strict=True))
             rows = {"pairs": sizes["num_pairs"], "contacts": sizes["num_contacts"]}
             for array, live, (_, _, by) in zip(now, self._live, self._named, strict=True):
                 kept = self._copies[id(live)].reshape(live.shape)
                 count = rows.get(by, len(live))
                 array[:count] = kept[:count]
-        for name, value in zip(_WORDS, self._words, strict=True):
+        for name, value in zip(COUNTS, self._words, strict=True):
             setattr(owners["collision"], name, value)
         w = self.engine.world
         last, worst, w.steps, w.unconverged = self._reports

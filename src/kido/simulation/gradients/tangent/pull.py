@@ -11,7 +11,6 @@ from kido.simulation.gradients.tangent.contacts import ASKED
 from kido.simulation.gradients.tangent.dynamics import motion_of
 from kido.simulation.gradients.tangent.following import (
     MEAN,
-    cross3,
     edge,
     edge_change,
     forget_start,
@@ -20,6 +19,7 @@ from kido.simulation.gradients.tangent.following import (
     times_motion,
     turn_of,
 )
+from kido.simulation.gradients.tangent.geometry import cross3
 from kido.simulation.gradients.tangent.linear import solve_transposed
 from kido.simulation.gradients.tangent.schema import TABLES, TANGENT
 from kido.simulation.gradients.tangent.step import DONE, REFINEMENTS, linearize, note_again, rates_again
@@ -128,8 +128,8 @@ def pull_products(t, c, w, size):
 def solve_back(c, b, n, size):
     """SOLVED: multipliers of the system for the gradient NEW; those of rows in the first column of `p`."""
     v = c.work
-    times_ = REFINEMENTS if c.num_rows > 0 else 1
-    for turn in range(times_):
+    number = REFINEMENTS if c.num_rows > 0 else 1
+    for _ in range(number):
         for k in range(size):
             v[SOLVED, k] = v[NEW, k]
         for r in range(c.num_rows):

@@ -1,7 +1,7 @@
 """How the trace of softness of shallow contacts changes with positions: it is a share of the contact's own compliance.
 
-Of a row N with the response y = M~^-1 N^T, W = N y. At fixed y, with V the velocities of bodies that y gives and P_k the
-momentum of all that is beyond coordinate k at these,
+Of a row N with the response y = M~^-1 N^T, W = N y. At fixed y, with V the velocities of bodies that y gives and P_k
+the momentum of all that is beyond coordinate k at these,
 
     dW/dq_k = 2 (dN/dq_k) y - y^T (dM/dq_k) y,    y^T (dM/dq_k) y / 2 = P_k . dV_k
 
@@ -15,8 +15,8 @@ from kido.jit import LANES, kernel
 from kido.joints.kinds import BALL, FREE_MIXED
 from kido.kernels.derivatives import column, inertia_at_point
 from kido.kernels.inertia import rigid_momentum
-from kido.simulation.gradients.tangent.contacts import row_dot, turned
 from kido.simulation.gradients.tangent.dynamics import crossed, motion_of, plus, put_column
+from kido.simulation.gradients.tangent.geometry import row_dot, turned
 from kido.solvers.problem import CONTACT
 
 SAME = 1e-9  # relative

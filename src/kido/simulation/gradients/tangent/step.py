@@ -31,18 +31,16 @@ from kido.simulation.balance import SLOW
 from kido.simulation.gradients.tangent.charts import columns_of_start, rows_of_end
 from kido.simulation.gradients.tangent.contacts import (
     ASKED,
-    bias_slope,
     contact_laws,
-    describe_rows,
     joint_laws,
     known_biases,
     known_way,
     press,
     push_rates,
-    seed_poses,
 )
 from kido.simulation.gradients.tangent.dynamics import force_rates, velocity_columns
 from kido.simulation.gradients.tangent.following import add_following, follow_rows, forget_start, start_motion
+from kido.simulation.gradients.tangent.geometry import bias_slope, describe_rows, seed_poses
 from kido.simulation.gradients.tangent.linear import add_product, factor_matrix, solve_columns
 from kido.simulation.gradients.tangent.schema import TABLES, TANGENT, UNIT_NUMBERS, UNITS
 from kido.simulation.gradients.tangent.softness import add_softness

@@ -43,7 +43,7 @@ _WHOLE = ("bodies", "shapes", "slots", "shapes_and_one", "bodies_and_one", "excl
 
 
 def _parts() -> dict[str, str]:
-    """Arrays of a detector that a detection reads, but for geometries and work space, and how much is in use of them."""
+    """Arrays of a detector that a detection reads, but for geometries and work space, and what is in use of them."""
     chosen = {}
     for name in COLLISION.arrays:
         dim = COLLISION.fields[name].dims[0]
