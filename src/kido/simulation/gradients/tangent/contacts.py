@@ -30,6 +30,7 @@ from kido.solvers.problem import BOUNDED, CONTACT
 
 ASKED, DRAGGED = 1, 2  # rows: dv is asked for; tangents of what slides, whose impulse follows dv
 GIVE = 1e-6  # of the own compliance of a row: with how much the system stands for it before it is refined
+SOFT_ENOUGH = 1e-9  # softness, in the same measure, with which it stands for the row as it is
 NEAR = 1e-9  # [m/s] by what a bias may differ from that of the gap alone
 
 
@@ -141,8 +142,7 @@ def contact_laws(t, c, n, pr, b, body, at):
         add_row(t, c, body, b, a, at + a, 1.0, n.T)
         add_row_rates(t, c, body, b, a, at + a, n.c)
         c.use[at + a] = ASKED if a == 0 or sticks else DRAGGED
-        c.soft[at + a] = pr.compliance[i + a]
-        c.give[at + a] = GIVE * (pr.W[b, 0] if a == 0 else (pr.W[b, 3] if a == 1 else pr.W[b, 5]))
+        soften(c, at + a, pr.compliance[i + a], pr.W[b, 0] if a == 0 else (pr.W[b, 3] if a == 1 else pr.W[b, 5]))
     c.drag[at, 0], c.drag[at, 1], c.drag[at, 2] = 0.0, 0.0, 0.0
     if reach > 0.0:
         c.margin[b] = min(c.margin[b], math.fabs(size - reach) / r)
@@ -154,6 +154,13 @@ def contact_laws(t, c, n, pr, b, body, at):
             s = reach * r / (size - reach)
             c.drag[at, 0], c.drag[at, 1], c.drag[at, 2] = s * e2 * e2, -s * e1 * e2, s * e1 * e1
     return 3
+
+
+@kernel
+def soften(c, at, soft, own):
+    """Softness of row `at` with the compliance `own`; where that is enough to solve the system, nothing is added."""
+    c.soft[at] = soft
+    c.give[at] = 0.0 if soft > SOFT_ENOUGH * own else GIVE * own
 
 
 @kernel
@@ -188,7 +195,8 @@ def joint_laws(t, c, n, pr, src, u, b, at):
             gap = c.data.q[k] - t.lower[k] if sign > 0.0 else t.upper[k] - c.data.q[k]
             slope = bias_slope(src, gap)
         n.c[at, k] = slope * sign
-    c.use[at], c.soft[at], c.give[at] = ASKED, pr.compliance[i], GIVE * pr.W[b, 0]
+    c.use[at] = ASKED
+    soften(c, at, pr.compliance[i], pr.W[b, 0])
     return 1
 
 

@@ -13,8 +13,7 @@ from kido.collision.container import COUNTS
 from kido.collision.detector import CONTACT_FIELDS, PAIR_FIELDS
 from kido.jit import Struct, entry, integers, view
 from kido.jit.duals.structs import NUMBERS, WHOLE_NUMBERS
-from kido.simulation.world_state import FORCES, IMPULSES
-from kido.simulation.world_struct import REPORT
+from kido.simulation.world_state import FORCES, IMPULSES, set_report
 from kido.skeleton.state.arrays import STATE_FIELDS
 
 
@@ -113,7 +112,6 @@ class Kept:
         w = self.engine.world
         last, worst, w.steps, w.unconverged = self._reports
         for report, values in ((w.last, last), (w.worst, worst)):
-            for field, value in zip(REPORT.fields.values(), values, strict=True):
-                field.__set__(report, value)
+            set_report(report, np.array(values))
         for feature, state in self._features:
             feature.set_state(state)
