@@ -22,7 +22,7 @@ from kido.simulation.gradients.tangent.following import (
 from kido.simulation.gradients.tangent.geometry import cross3
 from kido.simulation.gradients.tangent.linear import solve_transposed
 from kido.simulation.gradients.tangent.schema import TABLES, TANGENT
-from kido.simulation.gradients.tangent.step import DONE, REFINEMENTS, linearize, note_again, rates_again
+from kido.simulation.gradients.tangent.step import DONE, linearize, note_again, rates_again, refinements
 from kido.simulation.world_struct import WORLD
 from kido.solvers.problem import CONTACT
 
@@ -128,8 +128,7 @@ def pull_products(t, c, w, size):
 def solve_back(c, b, n, size):
     """SOLVED: multipliers of the system for the gradient NEW; those of rows in the first column of `p`."""
     v = c.work
-    number = REFINEMENTS if c.num_rows > 0 else 1
-    for _ in range(number):
+    for _ in range(refinements(c)):
         for k in range(size):
             v[SOLVED, k] = v[NEW, k]
         for r in range(c.num_rows):

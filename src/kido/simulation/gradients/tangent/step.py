@@ -313,11 +313,20 @@ def assemble_system(c, b, n):
 
 
 @kernel
+def refinements(c):
+    """How often the system is to be solved: once where no row was given more softness than it has."""
+    for r in range(c.num_rows):
+        if c.use[r] == ASKED and c.give[r] > 0.0:
+            return REFINEMENTS
+    return 1
+
+
+@kernel
 def solve_system(c, b, n):
     """X: du_1 by all columns."""
     size = c.L.shape[0]
     wide = b.X.shape[1]
-    times = REFINEMENTS if c.num_rows > 0 else 1
+    times = refinements(c)
     for turn in range(times):
         for i in range(size):
             for j in range(wide):

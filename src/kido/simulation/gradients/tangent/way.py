@@ -108,6 +108,7 @@ class Formulas:
         return not (
             (t.actuator > ActuatorType.PASSIVE).any()
             or t.prescribed.any()
+            or np.diff(t.tree_dof)[t.tree_mobile[: len(t.tree_dof) - 1] == 0].any()
             or t.stiffness[self._rotation].any()
             or engine.surfaces.container.mode != NO_ROWS
             or engine.responses.container.apart.any()
