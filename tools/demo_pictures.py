@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kido import demos
-from kido.rendering import Camera, Pinhole, Renderer, look_at
+from kido.rendering import Camera, Deformation, Pinhole, Renderer, look_at
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 WIDTH, HEIGHT, COLUMNS = 320, 210, 4  # of a tile [px]
@@ -24,7 +24,7 @@ WIDTH, HEIGHT, COLUMNS = 320, 210, 4  # of a tile [px]
 NAMES = [
     *("chain", "boxes", "hand", "hybrid", "ik", "motion_analysis", "multi_pendulum", "collisions", "dominoes"),
     *("biped_stand", "joint_constraints", "box_stacking", "human_puppet", "atlas_puppet", "balance", "rover"),
-    *("rover_on_soil", "lander", "spacecraft", "tire", "door", "learn"),
+    *("rover_on_soil", "lander", "spacecraft", "tire", "door", "learn", "satellite"),
 ]
 VIEWS = {  # time [s], camera and what it looks at [m], from the origin of a body if one is named
     "balance": (1.5, (2.2, -2.2, 1.5), (0.0, 0.0, 0.85), None),
@@ -35,19 +35,24 @@ VIEWS = {  # time [s], camera and what it looks at [m], from the origin of a bod
     "tire": (24.6, (-0.1, -2.2, 1.7), (1.1, 0.1, 0.7), None),
     "door": (5.0, (-1.5, -2.0, 2.2), (0.7, 0.0, 0.8), None),
     "learn": (0.55, (0.6, -3.2, 0.9), (0.0, 0.0, 0.35), None),
+    "satellite": (3.0, (5.0, -11.0, 5.0), (0.0, 0.0, -0.4), None),
 }
 # Times, and where from and at what one looks.
 MOMENTS = {
     "tire": ((6.0, 16.5, 24.6, 27.4, 34.0, 38.5, 43.0, 59.0), (-0.8, -3.2, 2.1), (1.05, 0.0, 0.65)),
     "door": ((1.5, 3.7, 5.0, 6.4), (-1.5, -2.0, 2.2), (0.7, 0.0, 0.8)),
+    "satellite": ((1.0, 3.0, 5.0, 7.5), (6.5, -14.3, 6.4), (0.0, 0.0, -0.2)),
 }
-PRESSED = {"spacecraft": ("V", "3")}  # at the start
+PRESSED = {"spacecraft": ("V", "3"), "satellite": ("1",)}  # at the start
+LOOKS = {"satellite": Deformation(5.0, "strain", 8e-4)}  # of flexible bodies
 
 
-def picture(world: object, place: ArrayLike, target: ArrayLike, size: tuple[int, int]) -> np.ndarray:
+def picture(
+    world: object, place: ArrayLike, target: ArrayLike, size: tuple[int, int], look: Deformation | None = None
+) -> np.ndarray:
     """(height, width, 3) of a world as it is."""
     camera = Camera(Pinhole(*size, fov=0.75), look_at(place, target))
-    color = Renderer(world, oversampling=3, shadows=True).render(camera, kinds=("color",)).color
+    color = Renderer(world, oversampling=3, shadows=True, deformation=look).render(camera, kinds=("color",)).color
     assert color is not None
     return color
 
@@ -61,7 +66,7 @@ def tile(name: str) -> np.ndarray:
     demo.run(seconds)
     bodies = [b for skeleton in demo.skeletons for b in skeleton.bodies if b.name == body]
     at = bodies[0].world_transform[:3, 3] if bodies else np.zeros(3)
-    return named(picture(demo.model, at + place, at + target, (WIDTH, HEIGHT)), name)
+    return named(picture(demo.model, at + place, at + target, (WIDTH, HEIGHT), LOOKS.get(name)), name)
 
 
 def named(image: np.ndarray, text: str) -> np.ndarray:
@@ -95,11 +100,13 @@ def moments(name: str) -> None:
 
     times, place, target = MOMENTS[name]
     demo, made, last = demos.load(name), [], 0.0
+    for key in PRESSED.get(name, ()):
+        demo.press(key)
     for seconds in times:
         demo.run(seconds - last)
         last = seconds
         text = f"{seconds:g} s {demo.read().get('phase', '')}"
-        made.append(named(picture(demo.model, place, target, (WIDTH, HEIGHT)), text))
+        made.append(named(picture(demo.model, place, target, (WIDTH, HEIGHT), LOOKS.get(name)), text))
     rows = [np.hstack(made[k : k + COLUMNS]) for k in range(0, len(made), COLUMNS)]
     iio.imwrite(IMAGES / f"{name}.webp", np.vstack(rows), quality=75)
 

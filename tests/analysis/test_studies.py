@@ -50,6 +50,20 @@ def test_monte_carlo_estimates_a_mean(sampler: str) -> None:
     assert np.array_equal(found.values, again.values)
 
 
+def test_batches_grow_until_what_is_done_once_is_little() -> None:
+    """Of 3,000 samples of which each batch takes 10 ms whatever it has: far fewer batches than samples."""
+    sizes = []
+
+    def run(p: dict[str, np.ndarray]) -> np.ndarray:
+        time.sleep(0.01)
+        sizes.append(len(p["r"]))
+        return p["r"]
+
+    found = Study({"r": (0.0, 1.0)}, run, batched=True).monte_carlo(3000, workers=1, batch_seconds=0.005)
+    assert np.array_equal(found["value"], found["r"]) and sum(sizes) == 3000
+    assert len(sizes) < 100
+
+
 def test_distribution_is_the_one_given() -> None:
     found = Study({"x": norm(2.0, 0.5)}, lambda p: p["x"]).monte_carlo(4000)
     mean, error = found.mean("value")
@@ -221,8 +235,17 @@ def test_bad_input() -> None:
         study.evaluate([[np.nan]])
     with pytest.raises(kido.ModelError, match="cannot be sent to processes"):
         Study({"r": (0.0, 1.0)}, lambda p: p["r"]).monte_carlo(3, mode="processes")
-    with pytest.raises(kido.ModelError, match="run: expected numbers, such as"):
-        Study({"r": (0.0, 1.0)}, lambda p: "large").monte_carlo(3)
+    for wrong in ("large", None, 1j):
+        with pytest.raises(kido.ModelError, match="run: expected numbers, such as"):
+            Study({"r": (0.0, 1.0)}, lambda p, wrong=wrong: wrong).monte_carlo(3)
+    with pytest.raises(kido.ModelError, match=r"run: expected numbers of \d samples"):  # one number for all of them
+        Study({"r": (0.0, 1.0)}, lambda p: p["r"][:1], batched=True).evaluate(np.zeros((9, 1)), workers=1)
+    with pytest.raises(kido.ModelError, match="batch_seconds"):
+        study.monte_carlo(3, batch_seconds=np.nan)
+    with pytest.raises(kido.ModelError, match="file: there is no folder"):
+        study.monte_carlo(3, file="no_such_folder/found.h5")
+    with pytest.raises(kido.ModelError, match="file: expected a path"):
+        study.monte_carlo(3, file=3)  # type: ignore[arg-type]
     with pytest.raises(kido.ModelError, match=r"run: sample .* gives|from sample .* it gives"):
         Study({"r": (0.0, 1.0)}, lambda p: {f"v{p['r'] > 0.5}": 1.0}).monte_carlo(50)
     with pytest.raises(kido.NameLookupError, match="no output or factor 'width'"):

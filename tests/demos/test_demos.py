@@ -34,7 +34,7 @@ def test_every_demo_has_a_name_a_program_and_a_description():
     assert {
         *("atlas_puppet", "balance", "biped_stand", "box_stacking", "boxes", "chain", "collisions", "dominoes", "hand"),
         *("human_puppet", "hybrid", "ik", "joint_constraints", "motion_analysis", "multi_pendulum", "rover"),
-        *("rover_on_soil", "lander", "learn", "spacecraft"),
+        *("rover_on_soil", "lander", "learn", "satellite", "spacecraft"),
     } <= set(demos.names())
     for name in demos.names():
         first = demos.description(name).partition("\n")[0]
@@ -865,6 +865,27 @@ def test_the_spacecraft_begins_anew_after_a_reset_to_the_bit():
     first = fly()
     demo.model.reset()
     np.testing.assert_array_equal(fly(), first)
+
+
+def test_the_satellite_rings_after_a_slew_at_once_and_hardly_after_one_in_halves():
+    def ringing(key):
+        demo = demos.load("satellite")
+        demo.slide("Slew by [degrees]", 30.0)
+        demo.press(key)
+        demo.run(10.0)
+        energy = number(demo, "energy of deformation")
+        assert number(demo, "turned by") == pytest.approx(30.0, abs=0.5)
+        assert worst(demo, 2.0, "panel bends by") < 150.0
+        return energy
+
+    at_once, in_halves = ringing("1"), ringing("2")
+    # Two equal halves half a period apart leave nothing of the vibration that they are timed for.
+    assert at_once > 0.01 and in_halves < 0.02 * at_once
+    # Stiffness is a spring of the modes' coordinates: frequencies go as its root, but for the boom's share.
+    demo = demos.load("satellite")
+    before = number(demo, "vibrates at")
+    demo.slide("Stiffness of the panels", 2.25)
+    assert number(demo, "vibrates at") == pytest.approx(1.5 * before, rel=0.05)
 
 
 def test_a_pole_learns_to_stand():

@@ -194,6 +194,11 @@ def test_crater() -> None:
     assert terrain.height_at(5.0, -5.0) == pytest.approx(-0.32 * 5.0)
     assert terrain.height_at(10.0, -5.0) == pytest.approx(0.08 * 5.0)
     assert terrain.height_at(-5.0, -5.0) == pytest.approx(0.08 * 5.0 / 8.0)
+    for heights, spacing, place, radius in (
+        (np.zeros(9), 0.5, (0, 0), 1.0), (h, 0.0, (0, 0), 1.0), (h, 0.5, (0, 0, 0), 1.0), (h, 0.5, (0, 0), np.nan),
+    ):  # fmt: skip
+        with pytest.raises(kido.ModelError, match="add_crater"):
+            add_crater(heights, spacing, place, radius)
 
 
 def test_heights_of_files(tmp_path) -> None:

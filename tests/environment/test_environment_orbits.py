@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -14,11 +16,15 @@ from kido.environment import (
     Planet,
     PlanetGravity,
     SphericalHarmonics,
+    drag,
     gravity_gradient,
+    hill_axes,
+    magnetic_dipole,
     oblate,
     place_of,
     point_mass,
     position_of,
+    sunlight,
     third_body,
     true_anomaly,
 )  # fmt: skip
@@ -190,3 +196,29 @@ def test_places_on_the_ellipsoid() -> None:
     np.testing.assert_allclose(found[0], latitude, atol=1e-12)
     np.testing.assert_allclose(found[1][:-2], longitude[:-2], atol=1e-13)
     np.testing.assert_allclose(found[2], height, atol=1e-7)
+
+
+@pytest.mark.parametrize("given", [[7e6, 0, 0], (7_000_000, 0, 0), [[7e6, 0.0, 0.0]] * 2])
+def test_vectors_are_arrays_or_lists(given: Any) -> None:
+    """Lists and whole numbers too; what is no vector is named."""
+    array = np.array(given, float)
+    for one, other in (
+        (point_mass(given, MU), point_mass(array, MU)),
+        (oblate(given, EARTH), oblate(array, EARTH)),
+        (sunlight(given, [1.5e11, 0, 0], 6.4e6), sunlight(array, np.array([1.5e11, 0.0, 0.0]), 6.4e6)),
+        (magnetic_dipole(given), magnetic_dipole(array)),
+        (place_of(given), place_of(array)),
+        (drag(given, density=1.0, area=1.0, coefficient=2.0), drag(array, 1.0, 1.0, 2.0)),
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("given", [[1.0, 2.0], 3.0, "abc", None, [[1.0, 2.0, 3.0], [1.0]], np.zeros((3, 2))])
+def test_what_is_no_vector_is_named(given: Any) -> None:
+    for call, word in (
+        (lambda: point_mass(given, 1.0), "point_mass: position"),
+        (lambda: hill_axes(given, [0, 1, 0]), "hill_axes: position"),
+        (lambda: sunlight([7e6, 0, 0], sun=given, radius=1.0), "sunlight: sun"),
+    ):
+        with pytest.raises(kido.ModelError, match=f"{word}: expected vectors"):
+            call()

@@ -152,6 +152,8 @@ def test_mistakes_are_named(baxter: LoadSharing) -> None:
     left, right = baxter.arms
     with pytest.raises(kido.ModelError, match="at least two parts with tips"):
         LoadSharing([left])
+    with pytest.raises(kido.ModelError, match="expected each arm once"):
+        LoadSharing([left, left])
     with pytest.raises(kido.ModelError, match="grips: expected one for each of 2 arms"):
         LoadSharing([left, right], [None])
     with pytest.raises(kido.ModelError, match="objective"):

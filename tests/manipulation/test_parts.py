@@ -177,6 +177,8 @@ def test_mistakes_are_named(robots: dict[str, kido.Skeleton], example_robots: Pa
         parts["arm"].forward_kinematics([0.0, 1.0])
     with pytest.raises(kido.StateError, match="finite"):
         parts["arm"].tip_jacobian([np.nan] * 7)
+    with pytest.raises(kido.ModelError, match="reach: samples: expected a count from 1 on, got 0"):
+        parts["arm"].reach(0)
     with pytest.raises(kido.ModelError, match="kind: expected one of arm, hand"):
         Part("x", "tail", panda.bodies[:2])
     with pytest.raises(kido.ModelError, match="tip: expected a body of the same skeleton"):

@@ -367,15 +367,44 @@ def test_mistakes_are_named():
 
 
 @pytest.mark.parametrize("exact", [False, True])
-def test_answers_do_not_depend_on_neighbours(exact):
-    """States one at a time and in batches, in two orders, near an obstacle and the arm itself: the same answers."""
-    room = Environment().add("it", Box((0.3, 0.2, 0.25)), (0.35, 0.1, 0.6))
+@pytest.mark.parametrize("obstacles", [1, 4, 60])
+def test_answers_do_not_depend_on_neighbours(exact, obstacles):
+    """States one at a time and in batches, in two orders, near obstacles and the arm itself: the same answers."""
+    room, edge = Environment(), 0.3 / obstacles ** (1.0 / 3.0)
+    for k, place in enumerate(np.random.default_rng(6).uniform(-0.4, 0.4, (obstacles, 3))):
+        kind = (Box((edge, 0.7 * edge, 0.8 * edge)), Capsule(0.3 * edge, edge), Cylinder(0.4 * edge, edge))[k % 3]
+        room.add(f"it{k}", kind, place * (obstacles > 1) + [0.35 if obstacles == 1 else 0.7, 0.1, 0.6])
     checker = CollisionChecker(arm(4, Cylinder(0.2, 0.2)), room, tolerance=0.02, exact=exact)
     q = np.random.default_rng(3).uniform(-2.9, 2.9, (1000, 4))
     together, order = checker.states_are_free(q), np.random.default_rng(4).permutation(len(q))
     assert 0.1 < together.mean() < 0.9
     assert (together == [checker.is_free(state) for state in q]).all()
     assert (together[order] == checker.states_are_free(q[order])).all()
+
+
+def test_what_has_no_shapes_touches_nothing():
+    bare = kido.Skeleton("bare")
+    bare.add_body("link", kido.RevoluteJoint("hinge"), None, INERTIA)
+    checker = CollisionChecker(bare, Environment().add("wall", Box((1, 1, 1))))
+    assert checker.states_are_free([[0.1], [2.0]]).all() and checker.contact([0.3]) is None
+    checker.certified = True
+    assert checker.edge_is_free([0.0], [1.0])
+
+
+def test_many_obstacles_are_found_one_by_one():
+    """A box among as many balls as a sphere gathers, and more: by distances of centres from it."""
+    rng = np.random.default_rng(8)
+    for count in (15, 16, 17, 300):
+        room, places = Environment(), rng.uniform(-0.8, 0.8, (count, 3))
+        for k, place in enumerate(places):
+            room.add(f"ball{k}", Sphere(0.1), place)
+        skeleton, half = flying_ball(0.01), np.array([0.2, 0.1, 0.15])
+        skeleton.bodies[-1].add_shape(Box(tuple(2.0 * half)))
+        q = rng.uniform(-1.2, 1.2, (400, 3))
+        away = np.maximum(np.abs(q[:, None] - places) - half, 0.0)
+        free = np.linalg.norm(away, axis=2).min(axis=1) > 0.1
+        assert 0.1 < free.mean() < 0.95
+        assert (CollisionChecker(skeleton, room).states_are_free(q) == free).all()
 
 
 def test_threads_take_turns():

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from test_checker import arm, flying_ball
 
 import kido
 from kido.planning import (
+    PRM,
+    AITStar,
     CollisionChecker,
     Environment,
     GoalError,
@@ -19,6 +23,7 @@ from kido.planning import (
     StartError,
     shortened,
     smooth_curve,
+    time_optimal,
 )
 from kido.shapes import Box
 
@@ -66,6 +71,22 @@ def test_the_same_seed_gives_the_same_bits():
 def test_what_lies_in_a_straight_line_is_reached_so():
     path = RRTConnect(walled()).plan(START, [-0.5, 2.0, 1.0])
     assert len(path) == 2 and path.iterations == 0
+
+
+def test_where_it_begins_is_where_it_ends():
+    """Of a goal that is the start, all that plans and times motions gives one that stays."""
+    checker = walled()
+    for planner in (RRTConnect(checker), PRM(checker), AITStar(checker)):
+        path = planner.plan(START, START)
+        assert path.length == 0.0 and (path.at([0.0, 0.5, 1.0]) == START).all()
+        curve = smooth_curve(checker, shortened(checker, path))
+        assert time_optimal(curve, velocity=1.0, acceleration=1.0).duration < 1e-3
+
+
+def test_more_goals_than_a_tree_has_room_for():
+    """Those for which there is no room are left out."""
+    path = RRTConnect(walled(), max_nodes=60).plan(START, np.tile(START, (5000, 1)), max_iterations=50)
+    assert path.states[0] == pytest.approx(START) and path.length == 0.0
 
 
 def test_any_of_several_goals_will_do():
@@ -134,13 +155,29 @@ def test_mistakes_are_named():
         planner.plan(START, [1.0, 0.0, -4.0])
     with pytest.raises(kido.StateError, match=r"expected a start \(3,\)"):
         planner.plan([0.0, 0.0], GOAL)
-    with pytest.raises(kido.StateError, match="finite"):
-        planner.plan([np.nan, 0.0, 0.0], GOAL)
+    for start, goal in (([np.nan, 0.0, 0.0], GOAL), (START, [0.0, np.inf, 0.0])):
+        with pytest.raises(kido.StateError, match="start, goals: expected finite numbers"):
+            planner.plan(start, goal)
+    with pytest.raises(kido.StateError, match=r"start, goals: .*"):
+        planner.plan(["a", "b", "c"], GOAL)
+    with pytest.raises(kido.StateError, match=r"goals \(3,\) or \(m, 3\), got shapes \(3,\) and \(0, 3\)"):
+        planner.plan(START, np.zeros((0, 3)))
+    options: dict[str, Any]
+    for options in ({"max_iterations": "many"}, {"max_iterations": -1}, {"max_seconds": np.nan}):
+        with pytest.raises(kido.StateError, match=next(iter(options))):
+            planner.plan(START, GOAL, **options)
     with pytest.raises(kido.StateError, match="max_seconds"):
         planner.plan(START, GOAL, max_seconds=0.0)
     for options in ({"step": 0.0}, {"seed": -1}, {"max_nodes": 0.5}):
         with pytest.raises(kido.StateError, match=next(iter(options))):
             RRTConnect(checker, **options)
+    path = planner.plan(START, GOAL, max_seconds=60.0)
+    for call in (shortened, smooth_curve):
+        with pytest.raises(kido.StateError, match="expected a path that a planner found"):
+            call(checker, path.states)  # type: ignore[arg-type]
+    for options in ({"rounds": -1}, {"seed": 0.5}, {"patience": 0}):
+        with pytest.raises(kido.StateError, match=next(iter(options))):
+            shortened(checker, path, **options)
     with pytest.raises(PlanningError, match="no smooth curve"):
         corner = Path(np.array([START, [0.0, -0.5, 0.0], GOAL]), checker.dof_names)
         smooth_curve(checker, corner)
@@ -197,6 +234,8 @@ def test_planners_of_ompl_use_the_same_checks(name):
         OmplPlanner(walled(0.2), name).plan(START, GOAL, max_seconds=0.3)
     with pytest.raises(kido.NameLookupError, match="RRTstar"):
         OmplPlanner(checker, "Dijkstra")
+    with pytest.raises(kido.StateError, match="step"):
+        OmplPlanner(checker, name, step=-1.0)
 
 
 def test_goals_are_solutions_that_touch_nothing():
@@ -218,7 +257,9 @@ def test_goals_are_solutions_that_touch_nothing():
     with pytest.raises(GoalError, match=r"met in \d+ states; in the first one '.*' touches 'table'"):
         goal_states(checker, kido.IkSolver(hand), target)
     target[0, 3] = 9.0
-    with pytest.raises(GoalError, match="not met by any"):
+    with pytest.raises(GoalError, match=r"not met by any of 64 searches; the nearest is 8\.\d+ m and .* rad away"):
         goal_states(checker, kido.IkSolver(hand), target)
+    with pytest.raises(kido.StateError, match="attempts"):
+        goal_states(checker, kido.IkSolver(hand), target, attempts=0)
     with pytest.raises(kido.StateError, match="solver of skeleton"):
         goal_states(checker, kido.IkSolver(kido.load("arm7").body("hand")), target)

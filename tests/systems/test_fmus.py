@@ -19,6 +19,7 @@ from fmu_ball import ball_fmu, has_compiler
 from fmu_makers import Motor, Plane, drive, nothing, pendulum
 from kido.integrators import DormandPrince
 from kido.systems import System, export_fmu, load_fmu
+from system_models import Ball
 
 fmpy = pytest.importorskip("fmpy")
 G = 9.81
@@ -310,6 +311,11 @@ def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
         export_fmu(lambda: Motor(), tmp_path / "a.fmu")
     with pytest.raises(kido.ModelError, match="FMU: expected a model, an assembly or a system, got 3"):
         export_fmu(nothing, tmp_path / "a.fmu")
+    for step in (0.0, math.nan, "fast"):
+        with pytest.raises(kido.ModelError, match="step: expected a positive number"):
+            export_fmu(Motor, tmp_path / "a.fmu", step=step)  # type: ignore[arg-type]
+    with pytest.raises(kido.ModelError, match="'nowhere' is no file"):
+        export_fmu(Motor, tmp_path / "a.fmu", files=["nowhere"])
     assert not list(tmp_path.glob("*"))
 
 
@@ -324,3 +330,60 @@ def test_what_a_system_refuses_reaches_the_program_that_runs_it(tmp_path: Path) 
     system.remove(model)  # an FMU that failed for good may not be called again, and is not when it goes
     del model
     gc.collect()
+
+
+# Export and model exchange -------------------------------------------------------------------------------------
+
+
+def exchanged(path: Path, stop: float, step: float, **starts: Any) -> Any:
+    """By FMPy, which integrates with CVODE."""
+    found: Any = fmpy
+    return found.simulate_fmu(
+        str(path), fmi_type="ModelExchange", solver="CVode", relative_tolerance=1e-10, stop_time=stop,
+        output_interval=step, start_values=starts,
+    )  # fmt: skip
+
+
+@exported
+def test_an_exported_model_is_integrated_by_another_program(tmp_path: Path) -> None:
+    """Truths of a motor; a ball's flight between impacts that the other program finds."""
+    files = [Path(__file__).parents[1] / "system_models.py"]
+    path = export_fmu(Motor, tmp_path / "motor.fmu", version=3, files=files)
+    rows = exchanged(path, 2.0, 0.1, voltage=1.0)
+    assert rows["speed"][-1] == pytest.approx(0.0976234889033721, rel=1e-7)
+    assert rows["current"][10] == pytest.approx(0.864130154822579, rel=1e-7)
+
+    path = export_fmu(Ball, tmp_path / "ball.fmu", version=3, files=files)
+    rows = exchanged(path, 1.0, 0.01, restitution=0.7)
+    assert rows["bounces"][-1] == 1.0
+    for t, height, velocity in zip(rows["time"], rows["height"], rows["velocity"], strict=True):
+        h, v, _ = bounced(t)
+        if abs(t - math.sqrt(2.0 / G)) > 1e-6:  # CVODE finds the impact to its tolerance
+            assert height == pytest.approx(h, abs=1e-6) and velocity == pytest.approx(v, abs=1e-5)
+
+
+@exported
+def test_ticks_of_an_exported_assembly_are_events_in_time(tmp_path: Path) -> None:
+    """A motor that another program integrates, and a controller that ticks at 100 Hz, read back and by FMPy."""
+    files = [Path(__file__).parents[1] / "system_models.py"]
+    path = export_fmu(drive, tmp_path / "drive.fmu", version=3, files=files)
+    own = System()
+    whole = own.add(drive())
+    give(own, whole["control"].wanted, 2.0)
+    own.run(0.2)
+    truth = own["drive.motor.speed"].value
+    assert exchanged(path, 0.2, 0.1, wanted=2.0)["speed"][-1] == pytest.approx(truth, rel=1e-7)
+    system = System(step=1e-3)
+    model = system.add(load_fmu(path))
+    give(system, model.wanted, 2.0)
+    system.run(0.2)
+    assert model.speed.value == pytest.approx(truth, rel=1e-10)
+
+
+@exported
+def test_a_system_with_a_world_is_co_simulated_only(tmp_path: Path) -> None:
+    path = export_fmu(pendulum, tmp_path / "pendulum.fmu", version=3)
+    found: Any = fmpy
+    description = found.read_model_description(str(path))
+    assert description.modelExchange is None and description.coSimulation is not None
+    assert load_fmu(path).clock is not None

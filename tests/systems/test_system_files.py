@@ -281,7 +281,7 @@ def test_an_assembly_takes_the_place_of_another(tmp_path: Path) -> None:
         ("parent: post", "parent: posts", 5, "posts"),
         ("rpy: [0.1, 0.2, 0.3]", "rpy: [0.1, 0.2]", 4, "rpy"),
         ("axle: {joint: wheel}", "axle: {joint: wheels}", 13, "wheels"),
-        ("axle: {joint: wheel}", "axle: {joint: post}", 13, "expected a coordinate of a skeleton, or a joint of one"),
+        ("axle: {joint: wheel}", "axle: {joint: post}", 13, "a coordinate of a skeleton, or a joint that has one"),
         ("offset: [0, 0, -0.1]", "offset: [0, 0]", 14, "offset"),
         ("model: Motor", "model: Engine", 16, "no model 'Engine'"),
         ("{joint: slide}", "{dof: slide}", 18, r"expected a value, or \{joint: NAME\} or \{body: NAME\}, got dof"),

@@ -21,6 +21,7 @@ import pytest
 import kido
 from kido.rendering.rotations import matrix_from_wxyz
 from kido.viewer import CameraPose, Viewer, ViewerError
+from kido.viewer.camera import Follower
 from programs import PATIENCE, wait_until
 from viewer_models import arm, box, boxes
 
@@ -611,6 +612,43 @@ def test_body_cameras_sit_on_their_bodies(arm_viewer):
     camera.remove()
     assert list(arm_viewer.cameras) == ["on hand 2"]
     assert arm_viewer.follower.camera is None
+
+
+class Looking:
+    """A page whose camera takes what it looks at along, as viser's does."""
+
+    def __init__(self, number: int) -> None:
+        self.client_id, self.camera = number, self
+        self._position, self.look_at = np.array([3.0, 0.0, 1.0]), np.zeros(3)
+
+    @property
+    def position(self) -> np.ndarray:
+        return self._position
+
+    @position.setter
+    def position(self, value: np.ndarray) -> None:
+        self.look_at, self._position = self.look_at + value - self._position, value
+
+
+def test_pages_follow_a_body_from_when_they_are_opened():
+    cart = kido.Skeleton("cart")
+    body = cart.add_body("cart", kido.TranslationalJoint())
+    follower = Follower()
+    follower.follow(body)
+    early, late = Looking(0), Looking(1)
+    for place, pages in (((0.0, 0.0, 0.0), [early]), ((5.0, 1.0, 0.0), [early]), ((9.0, 2.0, 0.0), [early, late])):
+        cart.positions = place
+        follower.update(pages)
+        for page in pages:
+            np.testing.assert_allclose(page.look_at, place)
+            np.testing.assert_allclose(page.position - page.look_at, [3.0, 0.0, 1.0])
+    late.position = [12.0, 2.0, 2.0]  # by hand: from there it goes on to look
+    late.look_at = np.array([9.0, 2.0, 0.0])
+    early.position = early.position - [2.0, 0.0, 0.0]  # an old message of a slow page
+    cart.positions = [10.0, 2.0, 0.0]
+    follower.update([early, late])
+    np.testing.assert_allclose(late.position - [10.0, 2.0, 0.0], [3.0, 0.0, 2.0])
+    np.testing.assert_allclose(early.position - [10.0, 2.0, 0.0], [3.0, 0.0, 1.0])
 
 
 def test_the_camera_is_set_and_read(arm_viewer):

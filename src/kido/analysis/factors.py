@@ -124,13 +124,16 @@ def numbers_of(result: Any, count: int | None) -> tuple[tuple[str, ...], Array]:
     try:
         if isinstance(result, Mapping):
             names: Sequence[str] = [str(name) for name in result]
-            columns = [np.asarray(value, dtype=float) for value in result.values()]
+            columns = [_floats(value) for value in result.values()]
         else:
-            array = np.asarray(result, dtype=float)
+            array = _floats(result)
             one = array.ndim == (0 if count is None else 1)
             parts = [array] if one else list(array if count is None else array.T)
-            columns = [np.asarray(part, dtype=float) for part in parts]
+            columns = [np.asarray(part) for part in parts]
             names = ["value"] if one else [f"value_{k}" for k in range(len(columns))]
+        shapes = ((), (1,)) if count is None else ((), (count,))
+        if any(column.shape not in shapes for column in columns):
+            raise ValueError
         table = np.stack([np.broadcast_to(column, (1 if count is None else count,)) for column in columns], axis=1)
     except (TypeError, ValueError):
         raise ModelError(
@@ -138,3 +141,10 @@ def numbers_of(result: Any, count: int | None) -> tuple[tuple[str, ...], Array]:
             f"{result!r:.120}"
         ) from None
     return tuple(names), table
+
+
+def _floats(value: Any) -> Array:
+    """Numbers as floats; what is none of them, such as None, is refused, which NumPy takes for NaN."""
+    if np.asarray(value).dtype.kind not in "biuf":
+        raise TypeError
+    return np.asarray(value, dtype=float)

@@ -73,7 +73,7 @@ class RayWorkers(Workers):
                     ray.init(num_cpus=number, include_dashboard=False, _node_ip_address=_LOCAL, **common)
                 else:
                     ray.init(address=address, **common)
-            except (ConnectionError, ValueError, RuntimeError) as error:
+            except Exception as error:  # Ray raises plain ones, such as where a busy machine takes too long to start it
                 raise StateError(f"study: no Ray cluster at {address or 'this machine'}: {error}") from None
             found = [node["NodeManagerAddress"] for node in ray.nodes()]
             if address is None and found != [_LOCAL]:

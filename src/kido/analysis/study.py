@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -18,11 +19,12 @@ from kido.analysis.workers import Found, LocalWorkers, Run, Task, Workers
 from kido.attributes import FixedAttributes
 from kido.errors import ModelError
 from kido.jit.team import available_cores
-from kido.math.transform import as_flag
+from kido.math.transform import as_flag, as_positive
 
 SECONDS = 1.0  # that a batch is to take: long beside sending it, short beside losing it
 MODES = ("threads", "processes", "ray")
 _IN_ADVANCE = 2  # batches that wait for each worker
+_GROWTH = 8  # times that a batch is larger than those before at most
 
 
 class Study(FixedAttributes):
@@ -126,7 +128,12 @@ class Study(FixedAttributes):
         if mode not in MODES:
             raise ModelError(f"mode: expected one of {', '.join(MODES)}, got {mode!r}")
         number = available_cores() if workers is None else _count("workers", workers)
+        as_positive(batch_seconds, "batch_seconds", "s")
+        if file is not None and not isinstance(file, str | Path):
+            raise ModelError(f"file: expected a path, got {file!r}")
         path = None if file is None else Path(file)
+        if path is not None and not path.absolute().parent.is_dir():
+            raise ModelError(f"file: there is no folder {path.absolute().parent} for {path.name!r}")
         identity = {
             "factors": self.factors.described(),
             "run": getattr(self.run, "__qualname__", type(self.run).__name__),
@@ -173,11 +180,11 @@ class Study(FixedAttributes):
         report: Callable[[int, int], Any],
         batch_seconds: float,
     ) -> None:
-        size, open_samples = 1, collected.gaps()
+        sizes, open_samples = _Sizes(batch_seconds, self.batched), collected.gaps()
         while open_samples or pool.busy:
             while open_samples and pool.busy < _IN_ADVANCE * pool.number:
                 first, end = open_samples.pop()
-                last = min(first + size, end)
+                last = min(first + sizes.next, end)
                 if last < end:
                     open_samples.append((last, end))
                 pool.start(first, rows[first:last])
@@ -186,8 +193,30 @@ class Study(FixedAttributes):
                 if journal is not None:
                     journal.add(found._asdict() | {"values": found.values.tolist()})
                 report(collected.number, len(rows))
-                each = found.seconds / len(found.values)
-                size = max(1, min(int(batch_seconds / max(each, 1e-9)), 8 * size, len(rows)))
+                sizes.learn(len(found.values), found.seconds)
+
+
+class _Sizes:
+    """How many samples a batch has: as many as take the seconds that it is to take.
+
+    What a function does once for all samples of a batch can take longer than that; so batches of a function of many
+    samples become larger as long as that makes a sample shorter.
+    """
+
+    def __init__(self, seconds: float, batched: bool) -> None:
+        self.next, self._seconds, self._batched = 1, seconds, batched
+        self._each: dict[int, float] = {}  # least seconds of a sample by size of batches
+
+    def learn(self, size: int, seconds: float) -> None:
+        each = max(seconds / size, 1e-9)
+        most, self.next = _GROWTH * self.next, max(1, int(min(self._seconds / each, 1e9)))
+        if self._batched:
+            known = self._each
+            known[size] = min(each, known.get(size, math.inf))
+            smaller = min((known[n] for n in known if n < size), default=math.inf)
+            enough = min(n for n in known if known[n] <= 1.25 * min(known.values()))
+            self.next = max(self.next, enough, 2 * size if known[size] < 0.8 * smaller else 1)
+        self.next = min(self.next, most)
 
 
 class _Collected:

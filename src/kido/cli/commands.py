@@ -60,6 +60,13 @@ def is_recording(path: str) -> bool:
     return path.lower().endswith(RECORDINGS)
 
 
+def is_modes(path: str) -> bool:
+    """Whether a file of HDF5 holds modes of a flexible body."""
+    from kido.flexible.files import holds_modes
+
+    return holds_modes(path)
+
+
 def is_motion(path: str) -> bool:
     """Whether a file is to be read as a motion: by its extension."""
     from kido.io.files import FORMATS
@@ -169,13 +176,40 @@ def _play(world: Any, trajectory: Any, options: Replay) -> int:
 def view(options: View) -> int:
     """Show a model or a recording in the browser until Ctrl-C."""
     check_ending("--html", options.html, ".html", ".htm")
+    if is_recording(options.file) and is_modes(options.file):
+        return _view_modes(options)
+    if options.mode is not None:
+        raise UsageError(f"--mode {options.mode}: {options.file} is no file of modes")
     if is_recording(options.file) or is_motion(options.file):
         shown = options.html is None
         return replay(Replay(options.file, html=options.html, view=shown, port=options.port))
     from kido.viewer.server import require_viser
 
     require_viser()
-    model = options.load(options.file)
+    return _view(options.load(options.file), options)
+
+
+def _view_modes(options: View) -> int:
+    """Show a flexible body, held at its inboard node, whose modes move: one in turns, or by sliders."""
+    from kido.flexible import FlexibleBody, read_modes
+    from kido.skeleton import Skeleton, WeldJoint
+    from kido.viewer.server import require_viser
+
+    require_viser()
+    modes = read_modes(options.file)
+    skeleton = Skeleton(Path(options.file).stem)
+    FlexibleBody(skeleton.add_body("body", WeldJoint()), modes)
+    if options.mode is None:
+        return _view(skeleton, options)
+    if not 1 <= options.mode <= modes.number:
+        raise UsageError(f"--mode {options.mode}: expected a whole number from 1 to {modes.number}")
+    from kido.viewer import mode_shape
+
+    shown = Replay(options.file, html=options.html, view=options.html is None, port=options.port)
+    return _show(skeleton, mode_shape(skeleton, skeleton.dofs[options.mode - 1].name), shown)
+
+
+def _view(model: Any, options: View) -> int:
     if options.html is not None:
         from kido.viewer import export_html
 

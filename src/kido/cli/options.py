@@ -83,9 +83,11 @@ class View(Reading):
     """Show a model or a recording in the browser."""
 
     file: Annotated[Positional[str], arg(metavar="FILE")]
-    """URDF, SDF, SKEL or recording, or the name of a bundled model."""
+    """URDF, SDF, SKEL, recording or modes of a flexible body (.h5), or the name of a bundled model."""
     html: Annotated[str | None, arg(metavar="F.html", help_behavior_hint="")] = None
     """Write a page instead of serving one."""
+    mode: Annotated[int | None, arg(metavar="N", help_behavior_hint="")] = None
+    """Of a file of modes: which one moves, from 1; without, sliders move them all."""
     port: Port = None
     """Port on this machine."""
 

@@ -88,6 +88,7 @@ def make():
 
     @demo.on_page
     def draw(viewer):
+        viewer.follow(chassis)
         for path, color in zip(paths, ((0.1, 0.3, 0.9), (0.9, 0.1, 0.1))):
             line = viewer.add_line(np.zeros((2, 3)), color=color, thickness=4.0)
             viewer.add_frame_callback(lambda _, path=path, line=line: len(path) > 1 and line.update(path))

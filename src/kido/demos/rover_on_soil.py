@@ -92,6 +92,7 @@ def make():
 
     @demo.on_page
     def plots(viewer):
+        viewer.follow(chassis)
         viewer.add_plot(system, [wheel["contact.slip"] for wheel in wheels], title="Slip of the wheels")
         viewer.add_plot(system, [drive["motor.power"] for drive in drives], title="Power of the drives")
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kido.environment.vectors import length, scaled
+from kido.environment.vectors import length, of_vectors, scaled
 from kido.reprs import brief
 
 GAS = 287.0528742470439  # [J/(kg K)] 8314.32 / 28.9644, of air as in the standard
@@ -88,11 +88,13 @@ def standard_atmosphere(height: Any) -> Any:
     )
 
 
+@of_vectors("velocity")
 def drag(velocity: Any, density: Any, area: Any, coefficient: Any) -> Any:
     """Force -1/2 rho C_D A |v| v (..., 3) [N] of air on a body that moves through it with a velocity [m/s]."""
     return scaled(velocity, -0.5 * density * coefficient * area * length(velocity))
 
 
+@of_vectors("velocity", "normal")
 def plate_force(velocity: Any, density: Any, normal: Any, area: Any) -> Any:
     """Force (3,) [N] on a flat plate in a flow that loses what it has across the plate, on either side of it.
 
@@ -106,6 +108,7 @@ def plate_force(velocity: Any, density: Any, normal: Any, area: Any) -> Any:
     return -density * area * np.abs(across) * across * normal
 
 
+@of_vectors("velocity", "chord", "normal")
 def wing_force(
     velocity: Any, density: Any, chord: Any, normal: Any, area: Any, slope: Any, stall: Any, least_drag: Any
 ) -> Any:

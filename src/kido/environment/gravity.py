@@ -8,16 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.environment.planets import Planet
-from kido.environment.vectors import dot, length, scaled, vector
+from kido.environment.vectors import dot, length, of_vectors, scaled, vector
 from kido.errors import ModelError
 
 
+@of_vectors("position")
 def point_mass(position: Any, mu: Any) -> Any:
     """Acceleration -mu r / |r|^3 (..., 3) [m/s^2] at a position relative to a point mass [m]."""
     r = length(position)
     return scaled(position, -mu / (r * r * r))
 
 
+@of_vectors("position", "other")
 def third_body(position: Any, other: Any, mu: Any) -> Any:
     """Acceleration relative to a body at the origin by another one at `other` (..., 3) [m/s^2].
 
@@ -32,6 +34,7 @@ def third_body(position: Any, other: Any, mu: Any) -> Any:
     return scaled(position + scaled(other, f), -mu / (d * d * d))
 
 
+@of_vectors("position")
 def oblate(position: Any, planet: Planet) -> Any:
     """Acceleration by a planet's mass and its J2, in its own axes or any others about the same z (..., 3) [m/s^2].
 
@@ -46,6 +49,7 @@ def oblate(position: Any, planet: Planet) -> Any:
     return vector(u[..., 0] * across, u[..., 1] * across, u[..., 2] * -s * (1.0 + k * (3.0 - 5.0 * z * z)))
 
 
+@of_vectors("position")
 def gravity_gradient(position: Any, inertia: Any, mu: Any) -> Any:
     """Torque 3 mu / |r|^5 r x (I r) (3,) [N m] on a body with inertia I (3, 3) about its centre of mass at r, in the
     axes of both.
@@ -53,7 +57,7 @@ def gravity_gradient(position: Any, inertia: Any, mu: Any) -> Any:
     Source: H. Schaub, J. Junkins (2018), equation 4.176.
     """
     r = length(position)
-    return 3.0 * mu / r**5 * np.cross(position, inertia @ position)
+    return 3.0 * mu / r**5 * np.cross(position, np.asarray(inertia) @ position)
 
 
 class SphericalHarmonics:
@@ -102,6 +106,7 @@ class SphericalHarmonics:
                 W[n][m] = a * z * W[n - 1][m] - (b * rho * W[n - 2][m] if n > m + 1 else 0.0)
         return V, W
 
+    @of_vectors("position")
     def potential(self, position: Any) -> Any:
         """U (...) [m^2/s^2] at a position in the planet's own axes."""
         V, W = self._solid(position)
@@ -111,6 +116,7 @@ class SphericalHarmonics:
                 total = total + self._C[n, m] * V[n][m] + self._S[n, m] * W[n][m]
         return self.planet.mu / self.planet.radius * total
 
+    @of_vectors("position")
     def acceleration(self, position: Any) -> Any:
         """The gradient of U (..., 3) [m/s^2], in the planet's own axes."""
         V, W = self._solid(position)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kido.attributes import dataclass
-from kido.environment.vectors import vector
+from kido.environment.vectors import of_vectors, vector
 
 J2000 = 2451545.0  # Julian date of 2000-01-01 12:00
 DAY = 86400.0  # [s]
@@ -63,6 +63,7 @@ def position_of(latitude: Any, longitude: Any, height: Any, planet: Planet = EAR
     )
 
 
+@of_vectors("position")
 def place_of(position: Any, planet: Planet = EARTH) -> tuple[Any, Any, Any]:
     """Geodetic latitude, longitude [rad] and height [m] of a place in the planet's own axes: the inverse.
 

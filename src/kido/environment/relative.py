@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kido.environment.vectors import dot, length, scaled, vector
+from kido.environment.vectors import dot, length, of_vectors, scaled, vector
 from kido.errors import ModelError
 from kido.math.transform import as_positive, as_vector
 
 Array = NDArray[np.float64]
 
 
+@of_vectors("position", "velocity")
 def hill_axes(position: Any, velocity: Any) -> Any:
     """Hill's axes of a target (3, 3), as columns: away from the planet, ahead, along its angular momentum."""
     out = scaled(position, 1.0 / length(position))
@@ -23,6 +24,7 @@ def hill_axes(position: Any, velocity: Any) -> Any:
     return np.array([[out[k], ahead[k], normal[k]] for k in range(3)])
 
 
+@of_vectors("away", "velocity", "target", "target_velocity")
 def relative_motion(away: Any, velocity: Any, target: Any, target_velocity: Any) -> tuple[Any, Any]:
     """Position and velocity (3,), (3,) [m, m/s] of a chaser as seen from a target, in its axes, which turn with it.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kido.environment.planets import ASTRONOMICAL_UNIT, J2000, SUN_RADIUS
-from kido.environment.vectors import dot, length, scaled, vector
+from kido.environment.vectors import dot, length, of_vectors, scaled, vector
 
 FIELD_RADIUS = 6371200.0  # [m]
 # Degree 1 of IGRF-13 for 2020 [T]: g11, h11, g10, which are the dipole's axis times its strength.
@@ -28,6 +28,7 @@ def sun_position(julian_date: Any) -> Any:
     return scaled(vector(np.cos(longitude), s * np.cos(tilt), s * np.sin(tilt)), distance)
 
 
+@of_vectors("position", "sun")
 def sunlight(position: Any, sun: Any, radius: Any) -> Any:
     """Share of the sun's disk that is seen from a position, past a sphere of a radius at the origin: 0 to 1.
 
@@ -52,6 +53,7 @@ def sunlight(position: Any, sun: Any, radius: Any) -> Any:
     return np.where(c >= a + b, 1.0, np.where(c <= np.abs(a - b), inside, partial))
 
 
+@of_vectors("position")
 def magnetic_dipole(position: Any) -> Any:
     """The Earth's magnetic field (..., 3) [T] by its dipole, in axes that turn with the Earth.
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import FileFormatError, ModelError
 from kido.libraries import library
-from kido.math.transform import as_positive
+from kido.math.transform import as_positive, as_vector, numbers_or_nan
 from kido.shapes import Heightmap
 
 Array = NDArray[np.float64]
@@ -56,13 +56,19 @@ def add_crater(heights: ArrayLike, spacing: float, place: ArrayLike, radius: flo
         place: x and y of its centre [m].
         radius: of the rim [m].
 
+    Raises:
+        ModelError: no such array, place, or a spacing or radius that is not positive.
+
     Source: H. Melosh, Impact Cratering (1989), chapter 8: depth 1/5 of the rim's diameter, rim 4 % of it.
     """
-    h = np.array(heights, float)
+    h = numbers_or_nan(heights)
+    if h.ndim != 2:
+        raise ModelError(f"add_crater: heights: expected an array (rows, columns), got shape {h.shape}")
     as_positive(radius, "add_crater: radius", "m")
     rows, columns = h.shape
-    x = (np.arange(columns) - 0.5 * (columns - 1)) * spacing - np.asarray(place, float)[0]
-    y = (np.arange(rows) - 0.5 * (rows - 1)) * spacing - np.asarray(place, float)[1]
+    at = as_vector(place, "add_crater: place", 2)
+    x = (np.arange(columns) - 0.5 * (columns - 1)) * as_positive(spacing, "add_crater: spacing", "m") - at[0]
+    y = (np.arange(rows) - 0.5 * (rows - 1)) * spacing - at[1]
     away = np.hypot(x[None, :], y[:, None]) / radius
     rim = 0.08 * radius
     depth = 0.4 * radius - rim

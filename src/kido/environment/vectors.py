@@ -2,9 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
+
+from kido.errors import ModelError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def of_vectors(*names: str) -> Callable[[F], F]:
+    """A function some of whose arguments are vectors (..., 3): given as arrays, lists or a model's expressions.
+
+    It raises ModelError for what is none.
+    """
+
+    def made(function: F) -> F:
+        places = {name: k for k, name in enumerate(inspect.signature(function).parameters)}
+
+        @wraps(function)
+        def call(*given: Any, **named: Any) -> Any:
+            values = list(given)
+            for name in names:
+                where: Any = values if places[name] < len(values) else named
+                key: Any = places[name] if where is values else name
+                if where is values or name in named:
+                    where[key] = _as_vectors(where[key], f"{function.__name__}: {name}")
+            return function(*values, **named)
+
+        return call  # type: ignore[return-value]
+
+    return made
+
+
+def _as_vectors(given: Any, what: str) -> Any:
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        array = np.empty(0)
+    if array.shape[-1:] != (3,) or array.dtype.kind not in "iufO":
+        raise ModelError(f"{what}: expected vectors (..., 3), got {given!r:.100}")
+    return array if array.dtype.kind in "fO" else array.astype(float)
 
 
 def vector(x: Any, y: Any, z: Any) -> Any:

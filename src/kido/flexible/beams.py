@@ -20,7 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.attributes import dataclass, named_arguments
 from kido.errors import ModelError
-from kido.flexible.modes import ModeNode, Modes
+from kido.flexible.modes import ModeNode, Modes, numbers
+from kido.flexible.surface import ModeSurface
 from kido.math.transform import number_or_nan
 
 Array = NDArray[np.float64]
@@ -28,6 +29,7 @@ THEORIES = ("timoshenko", "euler-bernoulli")
 BOUNDARIES = ("clamped", "free", "craig-bampton")
 GAUSS = np.polynomial.legendre.leggauss(4)
 XI, WEIGHT = 0.5 * (GAUSS[0] + 1.0), 0.5 * GAUSS[1]
+STATIONS = 33  # sections that are drawn
 
 
 def _check(what: str, value: Any, least: float = 0.0) -> float:
@@ -75,9 +77,11 @@ class Section:
         about_y, about_z: second moments of area about both axes [m^4]: bending along z goes with that about y.
         torsion: torsion constant [m^4]; by default the polar moment, which is right for circles alone.
         shear_factor: share of the area that carries shear.
+        outline: (y, z) of the corners of what is drawn [m], counter-clockwise; by default a rectangle that has the
+            moments.
 
     Raises:
-        ModelError: numbers that are not positive.
+        ModelError: numbers that are not positive, an outline that is no polygon.
     """
 
     area: float
@@ -85,12 +89,15 @@ class Section:
     about_z: float
     torsion: float | None = None
     shear_factor: float = 5.0 / 6.0
+    outline: tuple[tuple[float, float], ...] | None = None
 
     def __post_init__(self) -> None:
         for what in ("area", "about_y", "about_z", "shear_factor"):
             _check(f"section: {what}", getattr(self, what))
         if self.torsion is not None:
             _check("section: torsion", self.torsion)
+        if self.outline is not None and len(numbers(self.outline, "section: outline", (None, 2))) < 3:
+            raise ModelError(f"section: outline: expected at least 3 corners, got {self.outline!r}")
 
     @classmethod
     def rectangle(cls, width: float, height: float) -> Section:
@@ -107,7 +114,16 @@ class Section:
         if not 0.0 <= b < a:
             raise ModelError(f"inner radius: expected a number from 0 to below {a:g}, got {inner!r}")
         moment = math.pi * (a**4 - b**4) / 4.0
-        return cls(math.pi * (a * a - b * b), moment, moment, 2.0 * moment, 0.5 if b > 0.0 else 0.9)
+        angles = np.linspace(0.0, 2.0 * math.pi, 17)[:-1]
+        outline = tuple(zip((a * np.cos(angles)).tolist(), (a * np.sin(angles)).tolist(), strict=True))
+        return cls(math.pi * (a * a - b * b), moment, moment, 2.0 * moment, 0.5 if b > 0.0 else 0.9, outline)
+
+    @property
+    def corners(self) -> Array:
+        """(k, 2) y and z of the corners of what is drawn [m]."""
+        half = math.sqrt(3.0 / self.area) * np.sqrt([self.about_z, self.about_y])
+        given = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) * half if self.outline is None else self.outline
+        return np.asarray(given, float)
 
 
 @named_arguments
@@ -203,6 +219,18 @@ class _Line:
         for kind, local in zip(out, (value, slope, angle), strict=True):
             np.put_along_axis(kind, columns, local.T, axis=1)
         return out[0], out[1], out[2]
+
+    def strains(self, x: Array, shear: float) -> tuple[Array, Array]:
+        """Derivatives of the field and of the section's angle at places x: (places, 2 elements + 2) each."""
+        element = np.clip((x / self.h).astype(int), 0, self.elements - 1)
+        s, h, c = x / self.h - element, self.h, 1.0 / (1.0 + shear)
+        stretch = self.shapes(x, shear)[1]
+        local = c * np.stack([
+            6 * (2 * s - 1) / h**2, (6 * s - (4 + shear)) / h, -6 * (2 * s - 1) / h**2, (6 * s - (2 - shear)) / h
+        ])  # fmt: skip
+        curvature = np.zeros_like(stretch)
+        np.put_along_axis(curvature, 2 * element[:, None] + np.arange(4), local.T, axis=1)
+        return stretch, curvature
 
     def bending_stiffness(self, EI: float, shear: float) -> Array:
         """K of all elements; shear = 12 EI / (k G A h^2)."""
@@ -312,7 +340,36 @@ class _Beam:
         ]
         names = [f"{kind}{k + 1}" for kind, _, vectors, _ in self.fields for k in range(vectors.shape[1])]
         stiffness = np.concatenate([k for *_, k in self.fields])
-        return Modes(masses, np.column_stack([x, offset]), shapes, stiffness, nodes, bent, names=names, **damping)
+        return Modes(
+            masses, np.column_stack([x, offset]), shapes, stiffness, nodes, bent, names=names,
+            surface=self.surface(foreshortening), **damping,
+        )  # fmt: skip
+
+    def surface(self, foreshortening: bool) -> ModeSurface:
+        """Sections along the beam, joined by triangles; strain along the beam, and stress, Young's modulus times it."""
+        corners, (y, z) = self.section.corners, self.section.corners.T
+        x = np.linspace(0.0, self.line.length, STATIONS)
+        k, centre = len(corners), np.zeros((STATIONS, 2))
+        moved, rotation, _ = self.displacements(x, centre)
+        bent = np.zeros((*moved.shape, moved.shape[2]))
+        if foreshortening:
+            bent[:, 0] = -self.shortening(x)
+        strain = []
+        for kind, shear, vectors, _ in self.fields:
+            stretch, curvature = (N @ vectors for N in self.line.strains(x, shear))
+            along = {"bending_y": -y[:, None, None] * curvature, "bending_z": -z[:, None, None] * curvature}
+            strain.append(along.get(kind, np.ones((k, 1, 1)) * (stretch if kind == "axial" else 0.0 * stretch)))
+        strains = np.concatenate(strain, axis=2).swapaxes(0, 1).reshape(k * STATIONS, -1)
+        a, b = np.arange(k), np.roll(np.arange(k), -1)
+        side = np.concatenate([np.column_stack([a, b, b + k]), np.column_stack([a, b + k, a + k])])
+        cap = np.column_stack([np.zeros(k - 2, int), a[2:], a[1:-1]])
+        last = k * (STATIONS - 1)
+        faces = [side + k * s for s in range(STATIONS - 1)] + [cap, cap[:, ::-1] + last]
+        return ModeSurface(
+            np.column_stack([x, centre]), moved, np.concatenate(faces), rotation, bent,
+            station=np.repeat(np.arange(STATIONS), k), arms=np.tile(np.column_stack([0.0 * y, y, z]), (STATIONS, 1)),
+            fields={"strain": strains, "stress": self.material.young * strains},
+        )  # fmt: skip
 
 
 def _lowest(K: Array, M: Array, number: int, held: int, boundary: str, line: _Line, kind: str) -> tuple[Array, Array]:

@@ -8,7 +8,11 @@ from kido.attributes import FixedAttributes
 from kido.errors import ModelError, NameLookupError
 from kido.flexible.joint import ModalJoint, NodeJoint
 from kido.flexible.modes import Modes
-from kido.skeleton import BodyNode, Skeleton
+from kido.shapes import Mesh
+from kido.skeleton import BodyNode, ShapeNode, Skeleton
+
+SURFACE = "surface"
+"""Name of the shape that is seen of a flexible body."""
 
 
 class FlexibleBody(FixedAttributes):
@@ -16,8 +20,9 @@ class FlexibleBody(FixedAttributes):
 
     The body's frame is the inboard node of the modes, so its joint is between the parent and that node. It gets the
     inertia of the undeformed body, and each node becomes a body without mass that is held by it: other bodies hang on
-    these. One more body without mass, BODY_modes, has a joint whose coordinates are the modes: coordinates of the
-    skeleton like others, named BODY.MODE, with springs and dampers, which are the modal stiffness and damping.
+    these. The surface of the modes becomes a shape of the body, "surface", which is seen as it is deformed, and which
+    touches nothing. One more body without mass, BODY_modes, has a joint whose coordinates are the modes: coordinates of
+    the skeleton like others, named BODY.MODE, with springs and dampers, which are the modal stiffness and damping.
 
     Args:
         body: a body of a skeleton, without other inertia and bodies on it.
@@ -67,10 +72,13 @@ class FlexibleBody(FixedAttributes):
         self._nodes: dict[str, BodyNode] = {}
         for node in modes.nodes:
             X = np.eye(4)
-            X[:3, 3] = node.position
+            X[:3, :3], X[:3, 3] = node.orientation, node.position
             made = skeleton.add_body(places[node.name], NodeJoint(node=node.name, transform_from_parent=X), body)
             made.own_link = True
             self._nodes[node.name] = made
+        if modes.surface is not None:
+            rest = Mesh(modes.surface.vertices, modes.surface.faces)
+            body.add_shape(rest, name=SURFACE, collision=False)
 
     @classmethod
     def _found(cls, coordinates: BodyNode) -> FlexibleBody:
@@ -85,6 +93,13 @@ class FlexibleBody(FixedAttributes):
     def dofs(self) -> slice:
         """Where its modes stand among the coordinates of the skeleton."""
         return self.coordinates.parent_joint.coordinates
+
+    @property
+    def surface(self) -> ShapeNode | None:
+        """The shape that is seen, which has its colour; None if the modes have none, or it was removed."""
+        if self.modes.surface is None:
+            return None
+        return next((node for node in self.body.shapes if node.name == SURFACE), None)
 
     def node(self, name: str) -> BodyNode:
         """The body that follows a node.

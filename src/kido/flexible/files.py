@@ -15,7 +15,7 @@ FORMAT, VERSION = "kido modes", 1
 
 
 def write_modes(path: str | os.PathLike[str], modes: Modes) -> None:
-    """Write modes to an HDF5 file: the arrays of `Modes.to_dict` by name, and a group of each node.
+    """Write modes to an HDF5 file: the arrays of `Modes.to_dict` by name, a group of each node, one of the surface.
 
     Raises:
         FileFormatError: the file cannot be written.
@@ -28,6 +28,8 @@ def write_modes(path: str | os.PathLike[str], modes: Modes) -> None:
         with h5py.File(path, "w") as file:
             file.attrs["format"], file.attrs["version"] = FORMAT, VERSION
             file.attrs["names"], file.attrs["mass"] = data.pop("names"), data.pop("mass")
+            for name, values in _surface_arrays(data.pop("surface", {})).items():
+                file[f"surface/{name}"] = values
             for k, node in enumerate(data.pop("nodes")):
                 group = file.create_group(f"nodes/{k}")
                 group.attrs["name"] = node.pop("name")
@@ -63,6 +65,28 @@ def read_modes(path: str | os.PathLike[str]) -> Modes:
             data["mass"] = float(file.attrs["mass"])
             groups = sorted(file["nodes"].items(), key=lambda item: int(item[0])) if "nodes" in file else []
             data["nodes"] = [{"name": str(g.attrs["name"]), **{k: v[()] for k, v in g.items()}} for _, g in groups]
+            if "surface" in file:
+                data["surface"] = {k: v[()] for k, v in file["surface"].items() if isinstance(v, h5py.Dataset)}
+                own = file["surface/fields"].items() if "fields" in file["surface"] else ()
+                data["surface"]["fields"] = {k: v[()] for k, v in own}
     except (OSError, KeyError, ValueError) as error:
         raise FileFormatError(name, None, f"no file of modes: {error}") from None
     return Modes.from_dict(data)
+
+
+def holds_modes(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is one of modes; False for what is no file of HDF5."""
+    import h5py  # when it is asked for: worlds import this package
+
+    try:
+        file: Any
+        with h5py.File(path, "r") as file:
+            return file.attrs.get("format") == FORMAT
+    except OSError:
+        return False
+
+
+def _surface_arrays(data: dict[str, Any]) -> dict[str, Any]:
+    """Arrays of `ModeSurface.to_dict` by their places in its group."""
+    fields = data.get("fields", {})
+    return {**{k: v for k, v in data.items() if k != "fields"}, **{f"fields/{k}": v for k, v in fields.items()}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,9 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from kido.arrays import fixed
 from kido.attributes import FixedAttributes, dataclass
 from kido.errors import ModelError, NameLookupError
+from kido.math.lie import exp_rotation
 from kido.math.transform import as_numbers
 from kido.reprs import brief
 from kido.skeleton.inertia import Inertia
+
+if TYPE_CHECKING:
+    from kido.flexible.surface import ModeSurface
 
 Array = NDArray[np.float64]
 # What modes are, besides names, mass and nodes, with the sizes of each.
@@ -21,7 +25,7 @@ _SIZES: dict[str, tuple[Any, ...]] = {
     "stiffness": ("n",), "damping": ("n",), "mass_matrix": ("n", "n"), "first_moment": (3,), "moment": (3, 3),
     "S1": ("n", 3), "S2": ("n", "n", 3), "J1": ("n", 3, 3), "J2": ("n", "n", 3, 3), "R1": ("n", 3), "R2": ("n", "n", 3),
 }  # fmt: skip
-_NODE = ("position", "translation", "rotation", "second_order")
+_NODE = ("position", "translation", "rotation", "second_order", "orientation")
 ORTHOGONAL = 1e-7  # share of two modes' masses by which they may be coupled: rounding of eigenvectors
 
 
@@ -35,9 +39,11 @@ class ModeNode:
         translation: (3, n) displacement per mode.
         rotation: (3, n) rotation vector per mode [rad]; by default the node does not turn.
         second_order: (3, n, n) second derivatives of the displacement, symmetric; by default zero.
+        orientation: (3, 3) rotation from the axes of what hangs on the node, undeformed, to the body's; by default
+            none.
 
     Raises:
-        ModelError: arrays of other shapes, or numbers that are not finite.
+        ModelError: arrays of other shapes, numbers that are not finite, an orientation that is no rotation.
     """
 
     name: str
@@ -45,6 +51,7 @@ class ModeNode:
     translation: Any
     rotation: Any = None
     second_order: Any = None
+    orientation: Any = None
 
     def __post_init__(self) -> None:
         what = f"node {self.name!r}"
@@ -57,6 +64,17 @@ class ModeNode:
         object.__setattr__(
             self, "second_order", fixed(symmetric(self.second_order, f"{what}: second_order", (3, n, n)))
         )
+        R = np.eye(3) if self.orientation is None else numbers(self.orientation, f"{what}: orientation", (3, 3))
+        if np.abs(R @ R.T - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0.0:
+            raise ModelError(f"{what}: orientation: expected a rotation matrix, R R^T = 1 with det 1, got {R.tolist()}")
+        object.__setattr__(self, "orientation", fixed(R))
+
+    def pose(self, eta: ArrayLike) -> Array:
+        """(4, 4) of the node in the body's frame, by modal coordinates (n,)."""
+        X, q = np.eye(4), np.asarray(eta, float)
+        X[:3, :3] = exp_rotation(self.rotation @ q) @ self.orientation
+        X[:3, 3] = self.position + self.translation @ q + 0.5 * np.einsum("amn,m,n->a", self.second_order, q, q)
+        return X
 
     __repr__ = brief
 
@@ -82,6 +100,7 @@ class Modes(FixedAttributes):
         damping_ratio: of critical damping: one number or (n,), not negative.
         rayleigh: a [1/s] and b [s] of a damping a M + b K besides, not negative.
         names: of the modes, by default mode1, mode2, ...
+        surface: what is seen of the body, and stress and strain on it; nothing is computed with it.
 
     Raises:
         ModelError: shapes that do not fit, numbers that are not finite, modes that are not orthogonal with the
@@ -101,6 +120,7 @@ class Modes(FixedAttributes):
         damping_ratio: ArrayLike = 0.0,
         rayleigh: ArrayLike = (0.0, 0.0),
         names: Sequence[str] | None = None,
+        surface: ModeSurface | None = None,
     ):
         rho = numbers(positions, "positions", (None, 3))
         p = len(rho)
@@ -116,6 +136,7 @@ class Modes(FixedAttributes):
         _check_orthogonal(self.mass_matrix, self.names)
         self.damping = fixed(self._damping(damping_ratio, rayleigh))
         self.nodes = _checked_nodes(nodes, n)
+        self.surface = _checked_surface(surface, n)
         self.mass = float(one @ one)
         self.first_moment = fixed(one @ rho)
         self.moment = fixed(second_moment(rho[:, :, None], rho[:, :, None])[0, 0])
@@ -164,6 +185,7 @@ class Modes(FixedAttributes):
             "mass": self.mass,
             **{key: getattr(self, key) for key in _SIZES},
             "nodes": nodes,
+            **({} if self.surface is None else {"surface": self.surface.to_dict()}),
         }
 
     @classmethod
@@ -192,8 +214,11 @@ class Modes(FixedAttributes):
         for key, array in given.items():
             setattr(made, key, fixed(array))
         made.nodes = _checked_nodes(
-            [ModeNode(node["name"], **{key: node[key] for key in _NODE}) for node in data["nodes"]], n
+            [ModeNode(node["name"], **{key: node.get(key) for key in _NODE}) for node in data["nodes"]], n
         )
+        from kido.flexible.surface import ModeSurface  # which has its checks from here
+
+        made.surface = _checked_surface(ModeSurface.from_dict(data["surface"]) if "surface" in data else None, n)
         return made
 
     def _damping(self, ratio: ArrayLike, rayleigh: ArrayLike) -> Array:
@@ -307,3 +332,15 @@ def _checked_nodes(nodes: Sequence[ModeNode], n: int) -> tuple[ModeNode, ...]:
             raise ModelError(f"node {node.name!r}: expected {n} modes, got {node.translation.shape[1]}")
         seen.add(node.name)
     return tuple(nodes)
+
+
+def _checked_surface(surface: ModeSurface | None, n: int) -> ModeSurface | None:
+    if surface is None:
+        return None
+    from kido.flexible.surface import ModeSurface  # which has its checks from here
+
+    if not isinstance(surface, ModeSurface):
+        raise ModelError(f"surface: expected a ModeSurface, got {surface!r}")
+    if surface.number != n:
+        raise ModelError(f"surface: expected {n} modes, got {surface.number}")
+    return surface

@@ -120,6 +120,8 @@ class LoadSharing(FixedAttributes):
         self._arms = tuple(arms)
         if len(self._arms) < 2 or not all(isinstance(arm, Part) and arm.has_tip for arm in self._arms):
             raise ModelError(f"load sharing: expected at least two parts with tips, got {list(self._arms)!r}")
+        if len({(arm.skeleton, arm.tip) for arm in self._arms}) < len(self._arms):
+            raise ModelError(f"load sharing: expected each arm once, got {list(self._arms)!r}")
         several = grips if isinstance(grips, Sequence) else [grips] * len(self._arms)
         if len(several) != len(self._arms) or not all(g is None or isinstance(g, FrictionGrip) for g in several):
             raise ModelError(f"load sharing: grips: expected one for each of {len(self._arms)} arms, got {grips!r}")

@@ -264,6 +264,9 @@ class Part(Group):
         Raises:
             ModelError: a coordinate that is no angle has no limits.
         """
+        for name, value, least in (("samples", samples, 1), ("seed", seed, 0)):
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+                raise ModelError(f"part {self.name!r}: reach: {name}: expected a count from {least} on, got {value!r}")
         rng, low, high = np.random.default_rng(seed), *self._sampled_limits()
         start = self.bodies[0].parent_joint
         X = np.eye(4) if self.base is None else self.base.world_transform

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from kido.attributes import FixedAttributes
 from kido.errors import NameLookupError, ShapeError, StateError
 from kido.jit import JIT_DISABLED, LANES
-from kido.math.transform import as_flag, as_numbers, as_transform
+from kido.math.transform import as_flag, as_transform
+from kido.planning.arguments import not_negative, numbers, positive
 from kido.planning.clearance import clearance_task
 from kido.planning.covering import convex_parts, moved, sphere_tree
 from kido.planning.edges import check_edge, check_edges
@@ -117,13 +118,13 @@ class CollisionChecker(FixedAttributes):
         self.space = Space(skeleton, self.columns)
         self._tree = skeleton.current_state.compiled_tree()
         self._links = skeleton.current_state.links
-        held = np.array(skeleton.positions) if positions is None else _numbers(positions, "positions")
+        held = np.array(skeleton.positions) if positions is None else numbers(positions, "positions")
         if held.shape != (skeleton.num_dofs,):
             raise StateError(f"positions: expected {skeleton.num_dofs} numbers, got shape {held.shape}")
         self._held = held
-        self._tolerance, self._most = _positive(tolerance, "tolerance"), int(_positive(max_spheres, "max_spheres"))
-        self._margins = _not_negative(margin, "margin"), _not_negative(self_margin, "self_margin")
-        self._resolution = _positive(resolution, "resolution"), _positive(finest, "finest")
+        self._tolerance, self._most = positive(tolerance, "tolerance"), int(positive(max_spheres, "max_spheres"))
+        self._margins = not_negative(margin, "margin"), not_negative(self_margin, "self_margin")
+        self._resolution = positive(resolution, "resolution"), positive(finest, "finest")
         self._certified, self._exact = as_flag(certified, "certified"), as_flag(exact, "exact")
         self._limits = self._tree.lower[self.columns].copy(), self._tree.upper[self.columns].copy()
         for limit in self._limits:
@@ -434,7 +435,7 @@ class CollisionChecker(FixedAttributes):
         Raises:
             StateError: they are not.
         """
-        Q = _numbers(states, what)
+        Q = numbers(states, what)
         if Q.ndim != 2 or Q.shape[1] != len(self.columns):
             raise StateError(f"{what}: expected shape (n, {len(self.columns)}), got {Q.shape}")
         return np.ascontiguousarray(Q)
@@ -445,27 +446,3 @@ class CollisionChecker(FixedAttributes):
         out = np.zeros((len(Q), 4))
         check_states(self._check.address, self._numbers.address, Q, out)
         return out
-
-
-def _numbers(value: Any, what: str) -> Array:
-    try:
-        found = as_numbers(value)
-    except (TypeError, ValueError) as error:
-        raise StateError(f"{what}: {error}") from None
-    if not np.isfinite(found).all():
-        raise StateError(f"{what}: expected finite numbers, got {value!r}")
-    return found
-
-
-def _positive(value: Any, what: str) -> float:
-    found = _not_negative(value, what)
-    if found == 0.0:
-        raise StateError(f"{what}: expected a number above 0, got {value!r}")
-    return found
-
-
-def _not_negative(value: Any, what: str) -> float:
-    found = _numbers(value, what)
-    if found.ndim != 0 or found < 0.0:
-        raise StateError(f"{what}: expected a number of at least 0, got {value!r}")
-    return float(found)

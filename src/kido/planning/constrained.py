@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from time import perf_counter
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from kido.attributes import FixedAttributes
 from kido.errors import StateError
 from kido.ik import IkSolver
+from kido.planning.arguments import as_above_zero, as_whole, positive
 from kido.planning.checker import CollisionChecker
 from kido.planning.errors import GoalError, NoPathError, StartError
 from kido.planning.path import Path
@@ -52,9 +52,8 @@ class ConstrainedRRTConnect(FixedAttributes):
             raise StateError(f"solver: expected an IkSolver of skeleton {checker.skeleton.name!r}, got {solver!r}")
         if not set(solver.dofs.tolist()) <= set(checker.columns.tolist()):
             raise StateError(f"solver: it moves coordinates that are not planned; planned are {checker.dof_names}")
-        if not (isinstance(step, int | float | np.number) and 0.0 < step < math.inf):
-            raise StateError(f"step: expected a number above 0, got {step!r}")
-        self.checker, self.solver, self.step, self.seed = checker, solver, float(step), int(seed)
+        self.checker, self.solver = checker, solver
+        self.step, self.seed = positive(step, "step"), as_whole(seed, "seed", 0)
 
     def project(self, state: ArrayLike) -> Array | None:
         """The state on the manifold that the solver finds from a state; None: it finds none."""
@@ -70,8 +69,7 @@ class ConstrainedRRTConnect(FixedAttributes):
             StateError, NoPathError: as `RRTConnect.plan`.
             StartError, GoalError: the same, and states that are not on the manifold.
         """
-        if not (isinstance(max_seconds, int | float | np.number) and max_seconds > 0.0):
-            raise StateError(f"max_seconds: expected a number above 0, got {max_seconds!r}")
+        max_seconds = as_above_zero(max_seconds, "max_seconds")
         began, problem, checker = perf_counter(), Problem(self.checker, start, goals), self.checker
         for states, kind, what in ((problem.start, StartError, "start"), (problem.goals, GoalError, "goal")):
             for state in states:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from kido.errors import StateError
 from kido.ik import IkSolver
+from kido.planning.arguments import as_whole
 from kido.planning.checker import CollisionChecker
 from kido.planning.errors import GoalError
 from kido.planning.samples import Samples
@@ -34,15 +35,19 @@ def goal_states(checker: CollisionChecker, solver: IkSolver, target: Any, attemp
     """
     if solver.skeleton is not checker.skeleton:
         raise StateError(f"goal_states: expected a solver of skeleton {checker.skeleton.name!r}, got {solver!r}")
-    power = max(0, int(np.ceil(np.log2(max(1, attempts)))))
+    attempts = as_whole(attempts, "attempts", 1)
+    power = max(0, int(np.ceil(np.log2(attempts))))
     starts = np.tile(checker.held_positions, (attempts, 1))
-    starts[:, checker.columns] = Samples(checker, seed).take(power)[:attempts]
+    starts[:, checker.columns] = Samples(checker, as_whole(seed, "seed", 0)).take(power)[:attempts]
     targets = np.tile(np.asarray(target, float)[None], (attempts, *[1] * np.ndim(target)))
     found = solver.solve_batch(targets, starts)
     states = np.ascontiguousarray(found.positions[np.asarray(found.success)][:, checker.columns])
     if not len(states):
         contact = next((c for c in found.contact if c is not None), None)
         told = "" if contact is None else f" free of collisions; in a state where it is met {contact}"
+        if contact is None:
+            best = int(np.argmin(found.linear_error + found.angular_error))
+            told = f"; the nearest is {found.linear_error[best]:.3g} m and {found.angular_error[best]:.3g} rad away"
         raise GoalError(f"goal: the target is not met by any of {attempts} searches{told}", contact)
     free = checker.states_are_good(states)
     if not free.any():

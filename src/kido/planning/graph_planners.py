@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from kido.attributes import FixedAttributes
 from kido.errors import StateError
 from kido.jit import JIT_DISABLED, LANES
+from kido.planning.arguments import Clock, as_whole
 from kido.planning.checker import CollisionChecker
 from kido.planning.errors import NoPathError
 from kido.planning.path import Path
@@ -30,35 +30,6 @@ FEWEST = 16  # but not fewer
 NEAR = -4.0, -1.0  # powers of ten, of the path's length, that samples near a path are away from its states
 ROUNDS = 4  # batches of an ellipsoid of which those are taken that are within limits
 CUTS = 200  # shortcuts that are tried on a path that is shorter than those before
-
-
-def as_whole(value: Any, what: str, least: int) -> int:
-    """A whole number.
-
-    Raises:
-        StateError: it is none, or too small.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise StateError(f"{what}: expected a whole number of at least {least}, got {value!r}")
-    return int(value)
-
-
-class Clock:
-    """Says when time is up.
-
-    Raises:
-        StateError: seconds that are no number above 0.
-    """
-
-    def __init__(self, seconds: Any):
-        if not (isinstance(seconds, int | float | np.number) and seconds > 0.0):
-            raise StateError(f"max_seconds: expected a number above 0, got {seconds!r}")
-        self.began, self.seconds = perf_counter(), float(seconds)
-
-    def look(self, nodes: int) -> None:
-        """Raises NoPathError if time is up, which tells how many nodes there are."""
-        if perf_counter() - self.began > self.seconds:
-            raise NoPathError(f"no path was found within {self.seconds:g} s on {nodes} nodes")
 
 
 class Roadmap:

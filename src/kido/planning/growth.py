@@ -14,9 +14,10 @@ from kido.math.choices import smaller
 from kido.math.so3 import rotation_vector_to_quaternion
 from kido.planning.solids import abs_of
 from kido.planning.space import CIRCLE, ROTATION, TURN, go, length_of, way_between
+from kido.planning.states import look_at_rows
 from kido.planning.tables import RRT
 
-GROWING, CONNECTED, FULL, NO_SAMPLES = range(4)
+GROWING, CONNECTED, FULL, NO_SAMPLES, REFUSED, NOT_FINITE = range(6)
 FAR = 1e30  # coordinate of nodes that are not there yet
 DOMAIN, SMALLEST_DOMAIN, ADAPTION = 4.0, 1.0, 1e-4  # of nodes near obstacles, in steps
 
@@ -198,10 +199,9 @@ def direct(r):
     return GROWING
 
 
-@entry("i8(i8,i8)")
-def grow_trees(rrt, iterations):
+@kernel
+def grow(r, iterations):
     """Go on with the two trees. Returns CONNECTED, GROWING, FULL or NO_SAMPLES."""
-    r = view(RRT, rrt)
     if r.grown == 0 and direct(r) == CONNECTED:
         return CONNECTED
     most = r.parent.shape[0] // 2
@@ -220,17 +220,33 @@ def grow_trees(rrt, iterations):
     return GROWING
 
 
-@entry("i8(i8,f8[:,::1],f8[:,::1])")
-def plant(rrt, starts, goals):
-    """Begin anew with starts (n, columns) and goals (m, columns) as roots."""
+@entry("i8(i8,i8)")
+def grow_trees(rrt, iterations):
+    """`grow`, for calls from Python."""
+    return grow(view(RRT, rrt), iterations)
+
+
+@entry("i8(i8,f8[::1],f8[::1],f8[:,::1],i8[::1],i8)")
+def begin_search(rrt, lower, upper, states, good, iterations):
+    """Begin anew between a start and goals (1 + m, columns) that are free and within bounds: 1 in `good` (1 + m,).
+
+    Returns:
+        NOT_FINITE or REFUSED where there is nothing to search between; else what `grow` returns.
+    """
     r = view(RRT, rrt)
+    e = r.edge
     r.count[0], r.count[1], r.next, r.grown, r.waypoints = 0, 0, 0, 0, 0
-    for i in range(starts.shape[0]):
-        for k in range(r.x.shape[0]):
-            r.x[k] = starts[i, k]
-        add_node(r, 0, r.x, -1)
-    for i in range(goals.shape[0]):
-        for k in range(r.x.shape[0]):
-            r.x[k] = goals[i, k]
-        add_node(r, 1, r.x, -1)
-    return 0
+    for i in range(states.shape[0]):
+        for k in range(states.shape[1]):
+            if not abs(states[i, k]) < math.inf:
+                return NOT_FINITE
+    look_at_rows(e.check, e.numbers, lower, upper, states, good)
+    if good[0] == 0:
+        return REFUSED
+    most = r.parent.shape[0] // 2
+    for i in range(states.shape[0]):
+        if good[i] != 0 and r.count[1] < most:
+            for k in range(r.x.shape[0]):
+                r.x[k] = states[i, k]
+            add_node(r, 0 if i == 0 else 1, r.x, -1)
+    return REFUSED if r.count[1] == 0 else grow(r, iterations)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from time import perf_counter
 from typing import Any
 
@@ -13,6 +12,7 @@ from scipy.spatial.transform import Rotation
 from kido.attributes import FixedAttributes
 from kido.errors import NameLookupError, StateError
 from kido.libraries import library
+from kido.planning.arguments import positive
 from kido.planning.checker import CollisionChecker
 from kido.planning.errors import NoPathError
 from kido.planning.path import Path
@@ -52,7 +52,8 @@ class OmplPlanner(FixedAttributes):
         ]
         if planner not in names:
             raise NameLookupError("planner of OMPL", planner, sorted(names))
-        self.checker, self.planner, self._step = checker, planner, step
+        self.checker, self.planner = checker, planner
+        self._step = None if step is None else positive(step, "step")
 
     def plan(self, start: ArrayLike, goals: ArrayLike, max_seconds: float = 10.0) -> Path:
         """A path from the start to one of the goals; planners that optimize use all of the time.
@@ -65,8 +66,7 @@ class OmplPlanner(FixedAttributes):
         Raises:
             StateError, StartError, GoalError, NoPathError: as `RRTConnect.plan`.
         """
-        if not (isinstance(max_seconds, int | float | np.number) and 0.0 < max_seconds < math.inf):
-            raise StateError(f"max_seconds: expected a number above 0, got {max_seconds!r}")
+        max_seconds = positive(max_seconds, "max_seconds")
         began = perf_counter()
         problem, checker, base = Problem(self.checker, start, goals), self.checker, self._base
         edge, states = checker.edge_table, _States(checker, base)
@@ -88,12 +88,12 @@ class OmplPlanner(FixedAttributes):
         setup.setGoal(goal)
         planner = getattr(self._geometric, self.planner)(information)
         if self._step is not None and hasattr(planner, "setRange"):
-            planner.setRange(float(self._step))
+            planner.setRange(self._step)
         setup.setPlanner(planner)
         level = self._util.getLogLevel()
         self._util.setLogLevel(self._util.LogLevel.LOG_ERROR)
         try:
-            setup.solve(float(max_seconds))
+            setup.solve(max_seconds)
         finally:
             self._util.setLogLevel(level)
         if not setup.haveExactSolutionPath():

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kido.planning.space import Space
 
 Array = NDArray[np.float64]
+_NO_COSTS = np.zeros(0)
 
 
 class Path(FixedAttributes):
@@ -26,6 +27,15 @@ class Path(FixedAttributes):
         costs: lengths of the best path after each batch of samples, of a planner that goes on (n,).
     """
 
+    if TYPE_CHECKING:
+        space: Space | None
+        states: Array
+        dof_names: list[str]
+        seconds: float
+        iterations: int
+        checked_states: int
+        costs: Array
+
     def __init__(
         self,
         states: Array,
@@ -35,10 +45,11 @@ class Path(FixedAttributes):
         checked_states: int = 0,
         space: Space | None = None,
     ):
-        self.space = space
-        self.states, self.dof_names = states.copy() if space is None else space.unrolled(states), dof_names
-        self.seconds, self.iterations, self.checked_states = seconds, iterations, checked_states
-        self.costs: Array = np.zeros(0)
+        kept = states.copy() if space is None else space.unrolled(states)
+        vars(self).update(  # one by one it takes as long as a short search
+            space=space, states=kept, dof_names=dof_names, seconds=seconds, iterations=iterations,
+            checked_states=checked_states, costs=_NO_COSTS,
+        )  # fmt: skip
 
     @property
     def length(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from kido.attributes import FixedAttributes
 from kido.errors import StateError
 from kido.jit import JIT_DISABLED, LANES
+from kido.planning.arguments import as_above_zero, as_ends, as_whole, numbers, positive
 from kido.planning.checker import LIMIT_SLACK, CollisionChecker, Contact
 from kido.planning.errors import GoalError, NoPathError, StartError
-from kido.planning.growth import CONNECTED, FULL, NO_SAMPLES, grow_trees, plant
+from kido.planning.growth import CONNECTED, FULL, NO_SAMPLES, NOT_FINITE, REFUSED, begin_search, grow_trees
 from kido.planning.path import Path
 from kido.planning.samples import Samples, sampling_bounds
 from kido.planning.tables import NODES, RRT
@@ -33,24 +35,21 @@ class Problem:
     """
 
     def __init__(self, checker: CollisionChecker, start: ArrayLike, goals: ArrayLike):
-        begin, goal = np.asarray(start), np.asarray(goals)
-        rows = goal[None] if goal.ndim == 1 else goal
-        if begin.ndim != 1 or rows.ndim != 2 or not len(rows) or begin.shape[0] != rows.shape[1]:
-            n = checker.num_dofs
-            raise StateError(
-                f"expected a start ({n},) and goals ({n},) or (m, {n}), got shapes {begin.shape} and {goal.shape}"
-            )
-        states = np.concatenate([begin[None], rows])
+        states = as_ends(start, goals, checker.num_dofs)
         good = checker.states_are_good(states)
-        if not good[0]:
-            message, contact = _fault(checker, states[0])
-            raise StartError(f"start: {message}", contact)
-        if not good[1:].any():
-            message, contact = _fault(checker, states[1])
-            more = f" (and {len(rows) - 1} more goals are no better)" if len(rows) > 1 else ""
-            raise GoalError(f"goal: {message}{more}", contact)
-        states = np.ascontiguousarray(states, float)
+        if not (good[0] and good[1:].any()):
+            raise refusal(checker, states, good)
         self.start, self.goals = states[:1], states[1:][good[1:]]
+
+
+def refusal(checker: CollisionChecker, states: Array, good: Any) -> StartError:
+    """What is said of a start and goals (1 + m, n) of which some are not `good` (1 + m,), to be raised."""
+    if not good[0]:
+        message, contact = _fault(checker, states[0])
+        return StartError(f"start: {message}", contact)
+    message, contact = _fault(checker, states[1])
+    more = f" (and {len(states) - 2} more goals are no better)" if len(states) > 2 else ""
+    return GoalError(f"goal: {message}{more}", contact)
 
 
 def _fault(checker: CollisionChecker, state: Array) -> tuple[str, Contact | None]:
@@ -81,20 +80,18 @@ class RRTConnect(FixedAttributes):
     def __init__(self, checker: CollisionChecker, step: float = 1.0, seed: int = 0, max_nodes: int = 100_000):
         if not isinstance(checker, CollisionChecker):
             raise StateError(f"checker: expected a kido.planning.CollisionChecker, got {checker!r}")
-        if not (isinstance(step, int | float | np.number) and 0.0 < step < math.inf):
-            raise StateError(f"step: expected a number above 0, got {step!r}")
-        for name, value, least in (("seed", seed, 0), ("max_nodes", max_nodes, 1)):
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-                raise StateError(f"{name}: expected a whole number of at least {least}, got {value!r}")
-        self.checker, self.turn, self.seed = checker, checker.turn, int(seed)
+        step = positive(step, "step")
+        self.checker, self.turn, self.seed = checker, checker.turn, as_whole(seed, "seed", 0)
+        most = as_whole(max_nodes, "max_nodes", 1)
         self._space = None if checker.space.is_flat else checker.space
-        lower, upper = self._bounds = sampling_bounds(checker)
+        self._loose = checker.limits[0] - LIMIT_SLACK, checker.limits[1] + LIMIT_SLACK
+        lower, upper = sampling_bounds(checker)
         self._samples = Samples(checker, self.seed)
         self._first = self._samples.take(FIRST_TABLE)
         n = len(lower)
         samples, lanes = (0, 1) if JIT_DISABLED else (LANES, LANES)
         self._reserve = int(np.linalg.norm(upper - lower) / step) + 2
-        blocks = -(-(int(max_nodes) + self._reserve) // lanes)
+        blocks = -(-(most + self._reserve) // lanes)
         nodes = NODES(samples=samples, blocks=2 * blocks, columns=n)
         every = 2 * blocks * lanes
         self._parts = {
@@ -104,8 +101,9 @@ class RRTConnect(FixedAttributes):
             "best": nodes.best.reshape(-1),
             "path": np.zeros((every, n)),
         }
-        self._nodes, self._step = nodes, float(step)
+        self._nodes, self._step = nodes, step
         self._rrt = self._table(self._first)
+        self._compile()
 
     def _table(self, table: Array, like: RRT | None = None) -> RRT:
         made = RRT(columns=table.shape[1], table=table, **self._parts)
@@ -115,6 +113,13 @@ class RRTConnect(FixedAttributes):
             made.grown = like.grown
         made.edge = self.checker.edge_table
         return made
+
+    def _compile(self) -> None:
+        """Have compiled what searches, so that no search takes that long."""
+        self._rrt.edge = self.checker.edge_table
+        nothing, good = np.full((1, len(self._rrt.x)), np.nan), np.zeros(1, np.int64)
+        begin_search(self._rrt.address, *self._loose, nothing, good, 0)
+        grow_trees(self._rrt.address, 0)
 
     @in_turn
     def plan(
@@ -133,22 +138,24 @@ class RRTConnect(FixedAttributes):
             StartError, GoalError: states outside of limits, or that touch something.
             NoPathError: no path was found.
         """
-        if not (isinstance(max_seconds, int | float | np.number) and max_seconds > 0.0):
-            raise StateError(f"max_seconds: expected a number above 0, got {max_seconds!r}")
         began = perf_counter()
-        problem = Problem(self.checker, start, goals)
-        self._rrt.edge = edge = self.checker.edge_table
-        rrt, before = self._rrt, edge.states
-        plant(rrt.address, problem.start, problem.goals)
-        samples, left = None, math.inf if max_iterations is None else max_iterations
-        while True:
-            made = rrt.grown
-            status = grow_trees(rrt.address, int(min(CHUNK, left)))
-            left -= rrt.grown - made
-            if status == CONNECTED:
-                break
+        most = as_above_zero(max_seconds, "max_seconds")
+        left = math.inf if max_iterations is None else as_whole(max_iterations, "max_iterations", 0)
+        rrt, edge = self._rrt, self.checker.edge_table
+        if rrt.edge is not edge:
+            rrt.edge = edge
+        states, before = as_ends(start, goals, len(rrt.x)), edge.states
+        good = np.empty(len(states), np.int64)
+        status = begin_search(rrt.address, *self._loose, states, good, int(min(CHUNK, left)))
+        if status == NOT_FINITE:
+            numbers(states, "start, goals")
+        if status == REFUSED:
+            raise refusal(self.checker, states, good)
+        samples, made = None, 0
+        while status != CONNECTED:
+            left, made = left - (rrt.grown - made), rrt.grown
             seconds = perf_counter() - began
-            if status == FULL or left <= 0 or seconds >= max_seconds:
+            if status == FULL or left <= 0 or seconds >= most:
                 why = f"{rrt.count[0]} and {rrt.count[1]} nodes" if status == FULL else f"{seconds:.3g} s"
                 raise NoPathError(f"no path was found within {why} and {rrt.grown} iterations")
             if status == NO_SAMPLES:
@@ -156,6 +163,7 @@ class RRTConnect(FixedAttributes):
                     samples = Samples(self.checker, self.seed)
                     samples.take(FIRST_TABLE)
                 rrt = self._table(samples.take(NEXT_TABLE), rrt)
-        states = rrt.path[: rrt.waypoints]
+            status = grow_trees(rrt.address, int(min(CHUNK, left)))
+        found = rrt.path[: rrt.waypoints]
         count = (edge.states - before) * (1 if JIT_DISABLED else LANES)
-        return Path(states, self.checker.dof_names, perf_counter() - began, rrt.grown, count, self._space)
+        return Path(found, self.checker.dof_names, perf_counter() - began, rrt.grown, count, self._space)

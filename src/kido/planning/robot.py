@@ -243,7 +243,7 @@ def robot_table(
     made.place[:], made.column[:], made.link[:], made.first[:] = layout.place, layout.columns, link, first
     made.moves[:] = [bool(layout.path[i]) for i in link]
     made.pair[:] = np.array(pairs, np.int64).reshape(-1, 2)
-    made.reach[:], made.pair_reach[:] = reach.reshape(len(groups), -1), pair_reach
+    made.reach[:], made.pair_reach[:] = reach.reshape(made.reach.shape), pair_reach
     if groups:
         made.centre[:] = np.concatenate([s.centres for s in spheres])
         made.radius[:] = np.concatenate([s.radii for s in spheres])

@@ -8,6 +8,7 @@ from scipy.interpolate import BSpline
 
 from kido.errors import StateError
 from kido.jit import entry, kernel, view
+from kido.planning.arguments import as_path, as_whole
 from kido.planning.checker import CollisionChecker
 from kido.planning.curves import CUBIC, SpaceSpline, clamped_knots
 from kido.planning.errors import PlanningError
@@ -136,12 +137,16 @@ def shortened(checker: CollisionChecker, path: Path, rounds: int = 100, seed: in
         rounds: shortcuts that are tried at most.
         seed: of their places.
         patience: shortcuts in a row that may gain less than a hundredth of the length; then it is enough.
+
+    Raises:
+        StateError: no path, or numbers that are none.
     """
-    draws = np.random.default_rng(seed).random((rounds, 2))
+    path, rounds = as_path(path, "shortened"), as_whole(rounds, "rounds", 0)
+    draws = np.random.default_rng(as_whole(seed, "seed", 0)).random((rounds, 2))
     states = np.zeros((len(path) + rounds + 4, checker.num_dofs))
     states[: len(path)] = path.states
     with checker.turn:
-        count = shorten(checker.edge_address, states, len(path), draws, patience)
+        count = shorten(checker.edge_address, states, len(path), draws, as_whole(patience, "patience", 1))
     return Path(states[:count], path.dof_names, path.seconds, path.iterations, path.checked_states, checker.space)
 
 
@@ -160,9 +165,9 @@ def smooth_curve(checker: CollisionChecker, path: Path, divisions: int = 2) -> B
     Raises:
         PlanningError: no such curve is free, as where the path touches something at a corner.
     """
-    if len(path) < 2:
+    if len(as_path(path, "smooth_curve")) < 2:
         raise StateError(f"smooth_curve: expected a path of at least two states, got {path!r}")
-    for number in range(divisions, DIVISIONS):
+    for number in range(as_whole(divisions, "divisions", 0), DIVISIONS):
         control = path.at_shares_of_pieces(2**number)
         if checker.space.rotations:
             curve = SpaceSpline(checker.space, control)

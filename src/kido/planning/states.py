@@ -84,37 +84,50 @@ def sphere_centre(c, link, n):
 
 
 @kernel
-def touched(c, gap, x, y, z, r):
-    """`gap`, positive also in lanes where spheres touch no solid at all."""
-    s, m = c.scene, 0
-    none = 1.0 + 0.0 * gap
+def gather(c, x, y, z, r):
+    """Have `solid` hold what spheres touch in lanes not hit yet; returns how many, -1: more than there is room for."""
+    s, count = c.scene, 0
+    m = next_touch(c, 0, x, y, z, r)
     while m < s.kind.shape[0]:
-        one = where_positive(gap, 1.0, box_gap(s, m, x, y, z, r))
-        if all_positive(one):
-            m = s.skip[m]
-            continue
-        kind = s.kind[m]
-        if kind != NODE:
-            if kind != AXES_BOX:
-                one = where_positive(one, 1.0, solid_gap(s, m, x, y, z, r))
-            none = where_positive(one, none, -1.0)
-            if all_positive(where_positive(gap, 1.0, -none)):
-                return gap
-        m += 1
-    return where_positive(none, 1.0, gap)
+        if count == c.solid.shape[0]:
+            return -1
+        c.solid[count] = m
+        count += 1
+        m = next_touch(c, m + 1, x, y, z, r)
+    return count
 
 
 @kernel
-def reached(c, link, root, n, gap, away):
-    """`gap`, positive also in lanes that would not come from the root of a tree of spheres to sphere n by themselves.
+def next_gathered(c, i, count, x, y, z, r):
+    """The place from i on of a gathered solid that spheres touch in lanes not hit yet, their `gap`; `count`: none."""
+    s, h = c.scene, c.hit[0]
+    while i < count:
+        m = c.solid[i]
+        gap = where_positive(h, 1.0 + 0.0 * x, box_gap(s, m, x, y, z, r))
+        if not all_positive(gap):
+            if s.kind[m] != AXES_BOX:
+                gap = where_positive(h, 1.0 + 0.0 * x, solid_gap(s, m, x, y, z, r))
+            if not all_positive(gap):
+                c.gap[0] = gap
+                return i
+        i += 1
+    return i
+
+
+@kernel
+def reached(c, link, root, n, m, gap, away):
+    """`gap` of sphere n and solid m, positive also in lanes where a sphere above n is clear of the solid.
 
     A sphere covers what its children cover, which may stand out of it; so one lane has others look at children of what
     they are clear of.
     """
-    b, k = c.robot, root
+    b, s, k = c.robot, c.scene, root
     while k != n and not all_positive(gap):
         x, y, z = sphere_centre(c, link, k)
-        gap = touched(c, gap, x, y, z, b.radius[k] + away)
+        one = box_gap(s, m, x, y, z, b.radius[k] + away)
+        if s.kind[m] != AXES_BOX:
+            one = where_positive(one, one, solid_gap(s, m, x, y, z, b.radius[k] + away))
+        gap = where_positive(gap, gap, one)
         k = below(b, k, n)
     return gap
 
@@ -126,28 +139,51 @@ def below(b, k, n):
 
 
 @kernel
+def touches(c, g, n, m, away, every):
+    """Whether a finest sphere n of group g that touches solid m ends the check; shapes decide whether it is a hit."""
+    b, s, gap = c.robot, c.scene, c.gap[0]
+    if b.exact[n] * s.exact[m] == 0:
+        gap = settled(c, away, b.thing[n], b.things + s.owner[m])
+        if c.by_spheres != 0:
+            gap = reached(c, b.link[g], b.first[g], n, m, gap, away)
+    if all_positive(gap):
+        return False
+    note(c, gap, n, s.owner[m], -1)
+    return not every
+
+
+@kernel
 def check_surroundings(c, g, grown, every):
-    """Whether group g touches the surroundings. Of finest spheres that do, shapes decide."""
-    b, s = c.robot, c.scene
-    link, n, end, solids = b.link[g], b.first[g], b.first[g + 1], s.kind.shape[0]
+    """Whether group g touches the surroundings.
+
+    What a sphere touches is gathered once, so that those below it are compared with that alone; of more than there is
+    room for, each below it is gathered for by itself.
+    """
+    b, solids = c.robot, c.scene.kind.shape[0]
+    link, n, end, away = b.link[g], b.first[g], b.first[g + 1], b.margin + grown
+    until, count = n, 0
     while n < end:
         x, y, z = sphere_centre(c, link, n)
-        away = b.margin + grown
-        m = next_touch(c, 0, x, y, z, b.radius[n] + away)
-        if m == solids:
-            n = b.skip[n]
-            continue
-        while m < solids and b.skip[n] == n + 1:
-            gap = c.gap[0]
-            if b.exact[n] * s.exact[m] == 0:
-                gap = settled(c, away, b.thing[n], b.things + s.owner[m])
-                if c.by_spheres != 0:
-                    gap = reached(c, link, b.first[g], n, gap, away)
-            if not all_positive(gap):
-                note(c, gap, n, s.owner[m], -1)
-                if not every:
+        r, finest = b.radius[n] + away, b.skip[n] == n + 1
+        if n >= until:
+            count = gather(c, x, y, z, r)
+            if count >= 0:
+                until = b.skip[n]
+        if n < until:
+            i = next_gathered(c, 0, count, x, y, z, r)
+            if i == count:
+                n = b.skip[n]
+                continue
+            while finest and i < count:
+                if touches(c, g, n, c.solid[i], away, every):
                     return 1
-            m = next_touch(c, m + 1, x, y, z, b.radius[n] + away)
+                i = next_gathered(c, i + 1, count, x, y, z, r)
+        elif finest:
+            m = next_touch(c, 0, x, y, z, r)
+            while m < solids:
+                if touches(c, g, n, m, away, every):
+                    return 1
+                m = next_touch(c, m + 1, x, y, z, r)
         n += 1
     return 0
 
@@ -274,10 +310,9 @@ def check_rows(c, n, Q, first):
     c.run(c, 1, SAMPLED)
 
 
-@entry("i8(i8,i8,f8[::1],f8[::1],f8[:,::1],i8[::1])")
-def look_at_states(check, numbers, lower, upper, Q, good):
+@kernel
+def look_at_rows(c, n, lower, upper, Q, good):
     """Which states Q (n, columns) are free and within bounds: 1 in `good` (n,). Returns how many are not."""
-    c, n = lanes_view(CHECK, check), view(CHECK_NUMBERS, numbers)
     lanes, bad = n.hit.shape[0], 0
     for first in range(0, Q.shape[0], lanes):
         check_rows(c, n, Q, first)
@@ -288,6 +323,12 @@ def look_at_states(check, numbers, lower, upper, Q, good):
                     good[row] = 0
             bad += 1 - good[row]
     return bad
+
+
+@entry("i8(i8,i8,f8[::1],f8[::1],f8[:,::1],i8[::1])")
+def look_at_states(check, numbers, lower, upper, Q, good):
+    """`look_at_rows`, for calls from Python."""
+    return look_at_rows(lanes_view(CHECK, check), view(CHECK_NUMBERS, numbers), lower, upper, Q, good)
 
 
 @entry("i8(i8,i8,f8[:,::1],f8[:,::1])")

@@ -8,6 +8,7 @@ from kido.tree.schema import DATA, TREE
 # What a node of the surroundings is: a box about others, or a solid. VALUES numbers describe a solid.
 NODE, BOX, AXES_BOX, CAPSULE, CYLINDER, TRIANGLE, INSIDE, HALF_SPACE = range(8)
 VALUES = 16
+GATHERED = 16  # solids that a sphere may touch for those below it to be compared with these alone
 
 
 class ROBOT(Struct):
@@ -71,6 +72,7 @@ class CHECK(Struct):
     stamp = integer(doc="number of the check")
     current = integers("spheres", doc="check in which a centre was computed")
     waiting = integers("depth", 2, doc="pairs of spheres that are still to be looked at")
+    solid = integers(GATHERED, doc="nodes of the scene that a sphere touches, with which those below it are compared")
     centre = floats("spheres", 3, unit="m", doc="in the world")
     fraction = floats(1, doc="where on the edge the lanes are, 0 to 1")
     half = floats(1, doc="half of the share of the edge that they stand for, while it is certified")

@@ -64,12 +64,14 @@ class Motion(NamedTuple):
         transforms: (T, bodies, 4, 4) world transforms.
         names: "skeleton/body" of each body, or the body's name alone if there is one skeleton.
         contacts: points (n, 3) [m] and forces (n, 3) [N] of each frame.
+        modes: (T, n) modal coordinates of all flexible bodies.
     """
 
     times: Array
     transforms: Array
     names: list[str]
     contacts: list[tuple[Array, Array]]
+    modes: Array
 
     __repr__ = brief
 
@@ -324,11 +326,12 @@ class Recording(RecordingFile):
         structures = self.structures[keep]
         described = self._display_description()["skeletons"]
         positions = self.positions[keep]
-        blocks, names = [], []
+        blocks, names, modes = [], [], [np.empty((len(keep), 0))]
         for item in described:
             skeleton = skeleton_from_dict(item, users=False)
             names += [f"{item['name']}/{b['name']}" if len(described) > 1 else b["name"] for b in item["bodies"]]
             q = self._positions_of(item, positions, structures)
+            modes.append(q[:, [k for k, dof in enumerate(skeleton.dofs) if dof.joint.has_modes]])
             still = skeleton.num_dofs == 0 or len(q) == 0 or bool((q == q[0]).all())
             poses = np.empty((len(keep), skeleton.num_bodies, 4, 4))
             for k in range(len(keep)):
@@ -339,7 +342,7 @@ class Recording(RecordingFile):
             found = self.contacts(k)
             contacts.append((found.points, found.forces))
         transforms = np.concatenate(blocks, axis=1) if blocks else np.empty((len(keep), 0, 4, 4))
-        return Motion(self.times[keep], transforms, names, contacts)
+        return Motion(self.times[keep], transforms, names, contacts, np.concatenate(modes, axis=1))
 
     def display_world(self) -> World:
         """A world to look at, not to simulate: all skeletons ever recorded, in `trajectory`'s order.

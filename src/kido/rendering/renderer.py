@@ -12,11 +12,16 @@ from kido.attributes import FixedAttributes, dataclass
 from kido.batch import Batch
 from kido.errors import StateError
 from kido.rendering.camera import Camera, CameraNode, anchor_of
+from kido.rendering.deforming import Deformation, DeformingBodies, modal_columns
+from kido.rendering.geometry import MeshKey, Part
 from kido.rendering.graphics import GraphicsRasterizer
 from kido.rendering.model import Model, bodies_of, drawn_version, skeletons_of, up_axis
 from kido.rendering.rasterizer import KINDS, Rasterizer
-from kido.rendering.things import extent_of, instances_of, scene_of, skin_points
+from kido.rendering.rotations import matrix_from_wxyz, wxyz_from_matrix
+from kido.rendering.things import Instance, Scene, extent_of, instances_of, scene_of, skin_points
 from kido.reprs import brief
+from kido.shapes import Mesh
+from kido.skeleton import Skin
 
 FADE = 24.0  # distance at which the ground fades into the horizon, by the size of the model
 
@@ -42,10 +47,10 @@ class Renderer(FixedAttributes):
     """Draws a model from any camera, without a screen: on the processor, with nothing to install, or on a card.
 
     Spheres, capsules, boxes, cylinders, cones, ellipsoids and planes are drawn from their equations, exactly; meshes
-    and height maps by their triangles; soft skins as they are deformed. Shapes with `visual` are drawn, or those that
-    collide where none has. Follows what is added to the model, removed or changed. Colour has shapes seen through as
-    their opacity says; depth and segmentation have them as solid. Planes are seen from their outer side only, and
-    solids from outside.
+    and height maps by their triangles; soft skins and flexible bodies as they are deformed. Shapes with `visual` are
+    drawn, or those that collide where none has. Follows what is added to the model, removed or changed. Colour has
+    shapes seen through as their opacity says; depth and segmentation have them as solid. Planes are seen from their
+    outer side only, and solids from outside.
 
     Args:
         model: a World or a Skeleton.
@@ -55,8 +60,10 @@ class Renderer(FixedAttributes):
         device: "cpu", or "gpu" for a graphics card (extra ``gpu-images``): OpenGL 3.3 by EGL, many images at once. Its
             images are those of the processor but for rounding: depth of primitives to the digits of a float32, that of
             triangles to some 1e-5 of itself, edges to a pixel.
+        deformation: how flexible bodies are drawn: amplified, coloured by stress or strain.
 
     Raises:
+        NameLookupError: flexible bodies have no such values to be coloured by.
         KidoError: no model; no graphics card that can be used, with what to install.
         StateError: numbers out of range, or there is no such device.
         MissingExtraError: the extra for graphics cards is not installed.
@@ -77,8 +84,10 @@ class Renderer(FixedAttributes):
         shadows: bool = False,
         threads: int | None = None,
         device: str = "cpu",
+        deformation: Deformation | None = None,
     ):
         self._model = model
+        self.deformation = Deformation() if deformation is None else deformation
         skeletons_of(model)
         if device not in ("cpu", "gpu"):
             raise StateError(f"Renderer device is {device!r}; expected 'cpu' or 'gpu'.")
@@ -89,7 +98,8 @@ class Renderer(FixedAttributes):
         self._follow()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"model": self._model, "device": self.device, **self._rasterizer.options}
+        own = {"model": self._model, "device": self.device, "deformation": self.deformation}
+        return {**own, **self._rasterizer.options}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)
@@ -116,9 +126,11 @@ class Renderer(FixedAttributes):
         if version == self._version:
             return
         self._bodies = bodies_of(self._model)
-        solids, skins, self._nodes = instances_of(self._bodies)
-        self._up = up_axis(self._model)
-        self._scene = scene_of(solids, skins, self._up, FADE * extent_of(self._bodies))
+        self._deforming = DeformingBodies(self._bodies)
+        self._deforming.check(self.deformation)
+        self._solids, self._soft, self._nodes = instances_of(self._bodies, self._deforming.is_surface)
+        self._up, self._fade = up_axis(self._model), FADE * extent_of(self._bodies)
+        self._scene = scene_of(self._solids, self._soft, self._up, self._fade)
         self._version, self._batches = version, {}
 
     def render(
@@ -147,6 +159,10 @@ class Renderer(FixedAttributes):
             raise StateError("Images are of positions or of transforms; both were given.")
         self._follow()
         X = self._transforms_of(positions, transforms)
+        eta = np.repeat(self._deforming.coordinates()[None], len(X), axis=0)
+        if positions is not None:
+            eta = np.asarray(positions, float)[:, modal_columns(skeletons_of(self._model))]
+        X = self._amplified(X, eta)
         body, relative = anchor_of(camera)
         if body is None:
             cameras = np.repeat(relative[None], len(X), axis=0)
@@ -156,9 +172,49 @@ class Renderer(FixedAttributes):
                 raise StateError(f"Camera {camera.name!r} is on body {body.name!r}, which is not in the model.")
             cameras = X[:, index] @ relative
         single = positions is None and transforms is None
-        points = skin_points(self._bodies, self._nodes)
-        found: dict[str, Any] = self._rasterizer.draw(self._scene, camera.lens, cameras, X, points, tuple(kinds))
+        draw, wanted = self._rasterizer.draw, tuple(kinds)
+        if not self._deforming.seen or not len(X):
+            points = np.concatenate([np.zeros((0, 3)), *(skin_points(self._nodes[skin.shape]) for skin in self._soft)])
+            found: dict[str, Any] = draw(self._scene, camera.lens, cameras, X, points, wanted)
+        else:
+            field = self.deformation.colors
+            limit = self.deformation.limit or max(
+                (self._deforming.largest(e, field) for e in eta if field), default=1.0
+            )
+            one_by_one = [
+                draw(scene, camera.lens, cameras[k, None], X[k, None], points, wanted)
+                for k in range(len(X))
+                for scene, points in [self._deformed(eta[k], limit)]
+            ]
+            found = {kind: np.concatenate([one[kind] for one in one_by_one]) for kind in one_by_one[0]}
         return Images(**{kind: array[0] if single else array for kind, array in found.items()})
+
+    def _deformed(self, eta: NDArray[np.float64], limit: float) -> tuple[Scene, NDArray[np.float64]]:
+        """The scene with flexible bodies at modal coordinates, and the points of all that deforms."""
+        surfaces = {id(one.node): one for one in self._deforming.seen}
+        skins, points = [], [np.zeros((0, 3))]
+        for skin in self._soft:
+            node = self._nodes[skin.shape]
+            if isinstance(node, Skin):
+                skins.append(skin)
+                points.append(skin_points(node))
+                continue
+            for color, vertices, faces in self._deforming.pieces(surfaces[id(node)], eta, self.deformation, limit):
+                if len(faces):
+                    part = Part(("mesh", MeshKey(Mesh(vertices, faces))), (1.0, 1.0, 1.0), np.eye(4))
+                    skins.append(Instance(skin.body, part, color, skin.opacity, skin.shape, skin.casts))
+                    points.append(vertices)
+        return scene_of(self._solids, skins, self._up, self._fade), np.concatenate(points)
+
+    def _amplified(self, X: NDArray[np.float64], eta: NDArray[np.float64]) -> NDArray[np.float64]:
+        factor = self.deformation.amplification
+        if factor == 1.0 or not self._deforming.all:
+            return X
+        X = X.copy()
+        for k, own in enumerate(eta):
+            p, wxyz = self._deforming.poses(X[k, :, :3, 3], wxyz_from_matrix(X[k, :, :3, :3]), own, factor)
+            X[k, :, :3, 3], X[k, :, :3, :3] = p, matrix_from_wxyz(wxyz)
+        return X
 
     def _transforms_of(self, positions: Any, transforms: Any) -> NDArray[np.float64]:
         skeletons, count = skeletons_of(self._model), len(self._bodies)
@@ -182,6 +238,9 @@ class Renderer(FixedAttributes):
         for k, (s, own) in enumerate(zip(skeletons, np.split(q, np.cumsum(n)[:-1], axis=1), strict=True)):
             if s.num_dofs == 0 or len(q) == 0:
                 parts.append(np.repeat(np.asarray(s.world_transforms)[None], len(q), axis=0))
+                continue
+            if any(one.flexible.body.skeleton is s for one in self._deforming.all):  # batches have no modes
+                parts.append(np.array([s.forward_kinematics(row) for row in own]))
                 continue
             batch = self._batches.setdefault(k, Batch(s, threads=self._rasterizer.threads))
             parts.append(batch.forward_kinematics(np.ascontiguousarray(own)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -242,8 +243,12 @@ def extent_of(bodies: list[Any]) -> float:
     return max(float(np.linalg.norm(span)) / np.sqrt(3.0), 1e-3)
 
 
-def instances_of(bodies: list[Any]) -> tuple[list[Instance], list[Instance], list[Any]]:
-    """What is drawn of bodies: solids and triangles, skins of soft bodies, and the shape nodes by their numbers.
+def instances_of(
+    bodies: list[Any], deforms: Callable[[Any], bool] = lambda node: False
+) -> tuple[list[Instance], list[Instance], list[Any]]:
+    """What is drawn of bodies: solids and triangles, those that deform, and the shape nodes by their numbers.
+
+    Skins deform, and other nodes of which `deforms` says so.
 
     Visual shapes are drawn; of a model without any, those that collide.
     """
@@ -256,8 +261,9 @@ def instances_of(bodies: list[Any]) -> tuple[list[Instance], list[Instance], lis
         if not (node.visual or (not any_visual and node.collision)):
             continue
         casts = is_mobile(bodies[index].skeleton) or not moving
-        if isinstance(node, Skin):
-            part = Part(("mesh", MeshKey(node.mesh)), (1.0, 1.0, 1.0), np.eye(4))
+        if isinstance(node, Skin) or deforms(node):
+            mesh = node.mesh if isinstance(node, Skin) else node.shape
+            part = Part(("mesh", MeshKey(mesh)), (1.0, 1.0, 1.0), np.eye(4))
             skins.append(Instance(index, part, rgb, opacity, len(nodes), casts))
         else:
             parts = solid_parts(node.shape, np.asarray(node.relative_transform), cell)
@@ -266,8 +272,8 @@ def instances_of(bodies: list[Any]) -> tuple[list[Instance], list[Instance], lis
     return solids, skins, nodes
 
 
-def skin_points(bodies: list[Any], nodes: list[Any]) -> np.ndarray:
-    """Where the points (n, 3) of the skins among shape nodes are now, body axes [m]."""
-    soft = [node.body for node in nodes if isinstance(node, Skin)]
-    found = [np.asarray(b.rest_positions) + b.displacements for b in soft if isinstance(b, SoftBodyNode)]
-    return np.concatenate([np.zeros((0, 3)), *found])
+def skin_points(node: Skin) -> np.ndarray:
+    """Where the points (n, 3) of a skin are now, body axes [m]."""
+    body = node.body
+    assert isinstance(body, SoftBodyNode)
+    return np.asarray(body.rest_positions) + body.displacements

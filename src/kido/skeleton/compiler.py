@@ -215,7 +215,8 @@ def check_masses(skeleton: Skeleton) -> None:
     carried = np.array([b.inertia.mass + float(np.trace(b.inertia.moment)) for b in bodies])
     for i in range(len(bodies) - 1, -1, -1):
         body = bodies[i]
-        if carried[i] <= 0.0 and body.parent_joint.num_dofs > 0:
+        # The mass of modes is that of the body they deform.
+        if carried[i] <= 0.0 and body.parent_joint.num_dofs > 0 and not body.parent_joint.has_modes:
             raise ModelError(
                 f"skeleton {skeleton.name!r}: joint {body.parent_joint.name!r} moves body {body.name!r}, but "
                 "neither that body nor any below it has mass; give it an inertia or weld it"

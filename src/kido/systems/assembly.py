@@ -57,6 +57,7 @@ class Assembly(Part):
         self._connections: list[Connection] = []
         self._exposed: dict[str, Port] = {}
         self._bodies: list[BodyNode] = []
+        self._into: dict[Port, Connection] | None = None  # of the whole, by target, while nothing else changes
 
     # What it is --------------------------------------------------------------------------------------------
 
@@ -98,7 +99,16 @@ class Assembly(Part):
         """Ports that stand for those of models in it, by name (a copy)."""
         return dict(self._exposed)
 
-    def _changed(self) -> None:
+    def _free_to_change(self, what: str) -> None:
+        """Raise StateError if a model of the system, which runs, wants it changed."""
+        system = self.root_system()
+        if system is not None:
+            system.check_idle(f"{self._what}: {what}")
+
+    def _changed(self, connections: bool = True) -> None:
+        """The structure is another one; whether connections are others than `_into` knows."""
+        if connections:
+            self._whole()._into = None
         system = self.root_system()
         if system is not None:
             system.structure_changed()
@@ -110,6 +120,7 @@ class Assembly(Part):
 
         Raises:
             ModelError: it is none, is in an assembly already, or its name is taken.
+            StateError: the system runs.
         """
         if not isinstance(part, Model | Assembly):
             raise ModelError(f"{self._what}: add: expected a model or an assembly, got {part!r:.100}")
@@ -117,13 +128,16 @@ class Assembly(Part):
             raise ModelError(f"{self._what}: add: {part.path!r} is in an assembly already")
         if part.root_system() is not None if isinstance(part, Assembly) else False:
             raise ModelError(f"{self._what}: add: a System is in no assembly")
+        if part is self._whole():
+            raise ModelError(f"{self._what}: add: {part.path!r} is what it is in, or itself")
         if part.name in self._parts or part.name in self._exposed:
             raise ModelError(f"{self._what}: add: the name {part.name!r} is taken")
+        self._free_to_change("add")
         if self.root_system() is not None:
             self.root_system().check_part(part)
         part.parent = self
         self._parts[part.name] = part
-        self._changed()
+        self._changed(isinstance(part, Assembly))
         return part
 
     def add_body(self, body: BodyNode) -> BodyNode:
@@ -142,6 +156,7 @@ class Assembly(Part):
 
         Raises:
             NameLookupError, ModelError: it is not here.
+            StateError: the system runs.
         """
         if isinstance(part, str):
             if part not in self._parts:
@@ -149,6 +164,7 @@ class Assembly(Part):
             part = self._parts[part]
         if self._parts.get(part.name) is not part:
             raise ModelError(f"{self._what}: remove: {part!r} is not in it")
+        self._free_to_change("remove")
         gone = {part} if isinstance(part, Model) else set(part.models)
         remove_bodies(() if isinstance(part, Model) else part.bodies)
         above: Assembly | None = self
@@ -161,6 +177,8 @@ class Assembly(Part):
         del self._parts[part.name]
         self._changed()
         part.parent = None
+        if isinstance(part, Assembly):
+            part._into = None
         return part
 
     def replace(self, part: P | str, by: P) -> P:
@@ -171,6 +189,7 @@ class Assembly(Part):
 
         Raises:
             ModelError: a connected port is missing, or does not fit; nothing is changed.
+            StateError: the system runs.
         """
         old: Any = self[part] if isinstance(part, str) else part
         kind = Model if isinstance(by, Model) else Assembly
@@ -178,6 +197,7 @@ class Assembly(Part):
             raise ModelError(f"{self._what}: replace: expected a part in it of the same kind, got {part!r}")
         if by.parent is not None or by.name != old.name or by.root_system() is not None:
             raise ModelError(f"{self._what}: replace: expected a part {old.name!r} that is in no assembly, got {by!r}")
+        self._free_to_change("replace")
         if self.root_system() is not None:
             self.root_system().check_part(by)
         gone = {old} if isinstance(old, Model) else set(old.models)
@@ -198,6 +218,8 @@ class Assembly(Part):
             assembly._connections, assembly._exposed = connections, ports
         self._parts[old.name] = by
         by.parent, old.parent = self, None
+        if isinstance(old, Assembly):
+            old._into = None
         self._changed()
         return by
 
@@ -248,6 +270,7 @@ class Assembly(Part):
         Raises:
             ModelError: a port of the wrong kind or of no model in here, units or shapes that do not fit, or an input
                 that is connected already; nothing is changed.
+            StateError: the system runs.
         """
         one, two = self._port(source), self._port(target)
         what = f"{self._what}: connect {one.path} to {two.path}"
@@ -256,17 +279,22 @@ class Assembly(Part):
         if not isinstance(two.declared, Input):
             raise ModelError(f"{what}: expected an input to connect to, got {one.kind} {two.name!r}")
         check_fit(one, two, what)
-        for c in self._whole().connections:
-            if c.target == two:
-                raise ModelError(f"{what}: it is connected to {c.source.path} already; disconnect it first")
+        whole = self._whole()
+        if whole._into is None:
+            whole._into = {c.target: c for c in whole.connections}
+        if two in whole._into:
+            source = whole._into[two].source.path
+            raise ModelError(f"{what}: it is connected to {source} already; disconnect it first")
         rate = None if delay is None else as_rate(delay, what)
         if rate is not None and solve:
             raise ModelError(f"{what}: a delay leaves no loop to solve; expected one of the two")
         if rate is not None and self.root_system() is not None:
             self.root_system().check_rate(rate, what)
+        self._free_to_change("connect")
         made = Connection(one, two, rate, bool(solve))
         self._connections.append(made)
-        self._changed()
+        whole._into[two] = made
+        self._changed(False)
         return made
 
     def disconnect(self, target: Port | str) -> Connection:
@@ -274,8 +302,10 @@ class Assembly(Part):
 
         Raises:
             ModelError: nothing is connected to it.
+            StateError: the system runs.
         """
         port = self._port(target)
+        self._free_to_change("disconnect")
         assemblies = [self._whole()]
         for assembly in assemblies:
             assemblies += [part for part in assembly._parts.values() if isinstance(part, Assembly)]

@@ -72,6 +72,8 @@ class Declared(FixedAttributes):
             ModelError: another shape, or not finite.
         """
         array = numbers_or_nan(value)
+        if isinstance(value, str) or np.isnan(array).any():
+            raise ModelError(f"{what}: expected finite numbers, got {value!r:.100}")
         if array.shape != self.shape and array.shape != ():
             raise ModelError(f"{what}: expected shape {self.shape}, got {array.shape}")
         if not np.isfinite(array).all():

@@ -60,7 +60,8 @@ class Engine:
         self._integrator = integrator
         self.motion = _motion(integrator, linked.num_states, step)
         n, rates = len(linked.crossings), len(linked.rates)
-        checked = sorted(set(linked.held))
+        logged = {k for _, r in self.recordings for k in r.slot.tolist() if not math.isnan(linked.initial[k])}
+        checked = sorted(set(linked.held) | logged)  # a log has NaN for what is gone
         self.system = SYSTEM(
             value=self.value,
             values=len(self.value),
@@ -83,6 +84,9 @@ class Engine:
         self._ticks: dict[int, tuple[int, int]] = {}
         self._programs: list[tuple[int, int]] = []
         self._visible = self._found_visible()
+        own = linked.slots.items()
+        models = {m.path: m for m in linked.models}
+        self._outputs = [k for (p, name), slots in own if name in models[p].of_kind(Output) for k in slots]
         self._asking = sorted({linked.rate_number(c.model.clock) for c in linked.calls if c.model.clock is not None})
         self._write_programs(commands)
         for mask in _masks(linked):
@@ -207,6 +211,12 @@ class Engine:
         """Bring all signals to the present state."""
         self.check(programs.run_one(self.system.address, kinds.SIGNALS))
 
+    def check_signals(self) -> None:
+        """Raise StateError if an output that nothing is integrated from is not finite."""
+        self.signals()
+        if not np.isfinite(self.value[self._outputs]).all():
+            self._name_first(f"at t = {self.time:g} s")
+
     def run(self, stop: int, flush: Any) -> None:
         """Go on to a time [ns], and do what is due there.
 
@@ -309,24 +319,35 @@ class Engine:
         bad = [slot for slot in s.checked.tolist() if not math.isfinite(value[slot])]
         if bad:
             raise StateError(f"{at} {self.port_of(bad[0])} is {value[bad[0]]}")
-        n = linked.num_states
+        n, end = linked.num_states, float(value[kinds.TIME])
         ended = value[linked.first_state : linked.first_state + n].copy()
         value[linked.first_state : linked.first_state + n] = self.motion.u0[:n]  # back to the start of the step
+        for share in (0.0, 0.5, 1.0):  # what time alone brings about may come later in it
+            value[kinds.TIME] = self.time + share * (end - self.time)
+            programs.run_one(s.address, kinds.SIGNALS)
+            self._name_first(at)
         value[kinds.TIME] = self.time
-        programs.run_one(s.address, kinds.SIGNALS)
         why = next((f": {m.failure}" for m in linked.models if m.failure), "")
-        for op in self._visible:
-            for out in op.outs:
-                if not math.isfinite(value[out]):
-                    raise StateError(f"{at} {self.port_of(out, op.path)} is {value[out]}{why}")
         for port, first, size in linked.continuous:
             k = first - linked.first_state
             if not np.isfinite(ended[k : k + size]).all():
                 raise StateError(f"{at} {port.path} becomes NaN or infinite{why or '; a smaller step may help'}")
         raise StateError(f"{at} a value is NaN or infinite")
 
+    def _name_first(self, at: str) -> None:
+        """Raise StateError with the port at which values begin not to be finite, if one is."""
+        bad = [(op, k) for op in self._visible for k in op.outs if not math.isfinite(self.value[k])]
+        if bad:
+            path = bad[0][0].path
+            slot = next((k for op, k in bad if op.path == path and self._known_as(k)), bad[0][1])
+            why = next((f": {m.failure}" for m in self.linked.models if m.failure), "")
+            raise StateError(f"{at} {self.port_of(slot, path)} is {self.value[slot]}{why}")
+
     def port_of(self, slot: int, path: str = "") -> str:
         """Path of an output, a state or an input whose value it is, or what is known of it."""
+        return self._known_as(slot) or f"a value in the equations of {path}"
+
+    def _known_as(self, slot: int) -> str:
         kinds_first = sorted(
             (not isinstance(m.declared[name], Output), m.path, name)
             for m in self.linked.models
@@ -341,7 +362,7 @@ class Engine:
         for port, first, size in self.linked.continuous:
             if slot in self.linked.rate_slots[first - self.linked.first_state :][:size]:
                 return f"the derivative of {port.path}"
-        return f"a value in the equations of {path}"
+        return ""
 
     # State -------------------------------------------------------------------------------------------------
 

@@ -143,6 +143,7 @@ class Instance:
             fmu.setupExperiment(startTime=0.0)
         fmu.enterInitializationMode()
         inputs[0].set(fmu, inputs[1])
+        self.began_with = np.array(inputs[1])
         fmu.exitInitializationMode()
         self._runs = True
         if self._exchange:

@@ -177,7 +177,8 @@ class Exchanged(FMU):
             variables.set(self._instance.fmu, m.input[at])
 
     def _start_step(self, m: Any, time: float) -> None:
-        if time < self._last or (self.failure and time == 0.0):
+        first = self._last < 0.0 and not np.array_equal(m.input, self._instance.began_with)
+        if first or time < self._last or (self.failure and time == 0.0):
             values = split(m.parameter, [d.shape for d in self.of_kind(Parameter).values()])
             self._restart(m.input, dict(zip(self.of_kind(Parameter), values, strict=True)))
             self._forget()

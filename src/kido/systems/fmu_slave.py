@@ -1,4 +1,4 @@
-"""What runs in an FMU that `kido.systems.export_fmu` wrote: a system behind the calls of co-simulation."""
+"""What runs in an FMU that `kido.systems.export_fmu` wrote: a system behind the calls of FMI."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from kido.errors import ModelError, StateError
 from kido.systems.assembly import Assembly
 from kido.systems.clock import SECOND
 from kido.systems.declarations import Declared, Input, Output, Parameter, State
+from kido.systems.fmu_exchange import Exchange
 from kido.systems.model import Model, Port
 from kido.systems.system import System
 from kido.systems.units import Unit
@@ -41,6 +42,7 @@ class Slave:
 
     def __init__(self, **options: Any):
         super().__init__(**options)
+        self.time = 0.0
         library = importlib.import_module("pythonfmu" if self.fmi == 2 else "pythonfmu3")
         made = type(self).make()
         if not isinstance(made, Model | Assembly):
@@ -59,7 +61,7 @@ class Slave:
             kind, how = self._causality.independent, self._variability.continuous
             clock = self._number("time", causality=kind, variability=how, getter=lambda: self.system.time)
             self.register_variable(clock, nested=False)  # type: ignore[attr-defined]
-        exposed = made.exposed if isinstance(made, Assembly) else {}
+        exposed = self._exposed = made.exposed if isinstance(made, Assembly) else {}
         names = {port: name for name, port in exposed.items()}
         chosen = any(not isinstance(port.declared, Input) for port in names)
         self._below = "" if isinstance(made, System) else made.path + "."
@@ -77,6 +79,32 @@ class Slave:
                     port, causality = Port(m, d), "output" if not chosen or Port(m, d) in names else "local"
                     setter = None if isinstance(d, Output) else _state_setter(port)
                     self._add(name, d, lambda p=port: p.value, setter, causality)
+        self.exchange: Exchange | None = None
+        if self.fmi == 3 and Exchange.possible(self.system):
+            self._add_exchange()
+
+    def _add_exchange(self) -> None:
+        """Derivatives and crossings, as variables that only they are."""
+        exchange = self.exchange = Exchange(self.system)
+        linked = exchange.engine.linked
+        numbers = {v.name: v.value_reference for v in self.vars.values()}
+
+        def local(name: str, get: Any, **more: Any) -> None:
+            variable = self._number(
+                name, causality=self._causality.local, variability=self._variability.continuous, getter=get, **more
+            )
+            self.register_variable(variable, nested=False)  # type: ignore[attr-defined]
+
+        names = {port: name for name, port in self._exposed.items()}
+        for port, first, _ in linked.continuous:
+            name = names.get(port, port.path.removeprefix(self._below))
+            for k, (_, own) in enumerate(_elements(name, port.shape)):
+                at = first - linked.first_state + k
+                local(f"der({own})", lambda at=at: exchange.derivatives()[at], derivative=numbers[own])
+        for k, (m, name, _, _) in enumerate(linked.crossings):
+            path = f"{m.path}.{name}".removeprefix(self._below)
+            local(f"crossing({path})", lambda k=k: float(exchange.crossings()[k]))
+            self.register_event_indicator(len(self.vars) - 1)  # type: ignore[attr-defined]
 
     def _add(self, name: str, d: Declared, get: Any, put: Any, causality: str) -> None:
         variability = self._variability.tunable if causality == "parameter" else self._variability.continuous
@@ -132,6 +160,9 @@ class Slave:
         if units:
             kinds = [child.tag for child in root]
             root.insert(kinds.index("CoSimulation") + 1, definitions)
+        exchange = root.find("ModelExchange")
+        if exchange is not None and self.exchange is None:
+            root.remove(exchange)
         return root
 
     def setup_experiment(self, start_time: float, *_: Any) -> None:
@@ -142,6 +173,56 @@ class Slave:
     def exit_initialization_mode(self) -> None:
         """Do what is due at 0."""
         self.system.run(0.0)
+        if self.exchange is not None:
+            self.exchange.start()
+
+    # Model exchange, by the names of PythonFMU3
+
+    def set_time(self, time: float) -> None:
+        """What the program has come to [s]."""
+        self._exchanged().set_time(time)
+
+    def get_number_of_continuous_states(self) -> int:
+        """Numbers in them."""
+        return self._exchanged().engine.linked.num_states
+
+    def get_continuous_states(self) -> list[float]:
+        """In the order of their derivatives in the description."""
+        exchange = self._exchanged()
+        return exchange.engine.value[exchange.states].tolist()
+
+    def set_continuous_states(self, states: list[float]) -> None:
+        """What the program has come to."""
+        exchange = self._exchanged()
+        exchange.engine.value[exchange.states] = states
+
+    def get_continuous_state_derivatives(self) -> list[float]:
+        """At the present time and states."""
+        return self._exchanged().derivatives()
+
+    def get_number_of_event_indicators(self) -> int:
+        """Crossings."""
+        return len(self._exchanged().engine.linked.crossings)
+
+    def get_event_indicators(self) -> list[float]:
+        """Values of crossings."""
+        return self._exchanged().crossings().tolist()
+
+    def update_discrete_states(self) -> Any:
+        """Do what an event is for, and say when the next tick is."""
+        exchange = self._exchanged()
+        changed, due = exchange.event(), exchange.next_event()
+        result = importlib.import_module("pythonfmu3").Fmi3UpdateDiscreteStatesResult
+        return result(
+            valuesOfContinuousStatesChanged=changed, nextEventTimeDefined=due is not None, nextEventTime=due or 0.0
+        )
+
+    def _exchanged(self) -> Exchange:
+        if self.exchange is None:
+            raise StateError("FMU: a system with a world is co-simulated only")
+        return self.exchange
+
+    # Co-simulation
 
     def do_step(self, current_time: float, step_size: float) -> bool:
         """Go on."""

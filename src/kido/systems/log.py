@@ -48,7 +48,10 @@ class Log(FixedAttributes):
     def _new_file(self, path: str | os.PathLike[str]) -> Any:
         import h5py
 
-        file = h5py.File(path, "w")
+        try:
+            file = h5py.File(path, "w")
+        except (OSError, ValueError, TypeError) as error:
+            raise FileFormatError(path, None, f"cannot be written: {error!s:.300}") from error
         file.attrs["format"] = _FORMAT
         file.attrs["rate"] = self.rate.hertz
         file.create_dataset("nanoseconds", (0,), np.int64, maxshape=(None,), chunks=(_CHUNK,))

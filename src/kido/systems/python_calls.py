@@ -76,6 +76,9 @@ class PythonCall:
         own["inside"] = inside
         try:
             found = self._call()
+        except Exception as error:
+            error.add_note(f"in {self.method} of model {model.path!r} at t = {inside['time']:g} s")
+            raise
         finally:
             own["inside"] = None
         quick = self._quick

@@ -35,7 +35,7 @@ class System(Assembly):
     continuous states are integrated in equal steps, or in steps that follow their error; steps end at ticks and at
     crossings. With a world all this happens in the world's steps, whose time step divides all periods: at the start of
     a step joints and bodies are read, what is due is done, and forces are given, which hold during the step. Models and
-    connections may be added and removed at any time; states of those that stay, stay.
+    connections may be added and removed between runs; states of those that stay, stay.
 
     Args:
         name: for messages; it is no part of paths.
@@ -118,6 +118,7 @@ class System(Assembly):
 
     @step.setter
     def step(self, value: float) -> None:
+        self.check_idle(f"{self._what}: step")
         self._step = as_positive(value, f"{self._what}: step", "s")
         self.structure_changed()
 
@@ -128,6 +129,7 @@ class System(Assembly):
 
     @integrator.setter
     def integrator(self, value: Integrator) -> None:
+        self.check_idle(f"{self._what}: integrator")
         if not isinstance(value, CompiledIntegrator) or value.step_function is not explicit_step:
             raise ModelError(
                 f"{self._what}: integrator: expected RK4, DormandPrince or ExplicitEuler of kido.integrators, "
@@ -143,6 +145,7 @@ class System(Assembly):
 
     @seed.setter
     def seed(self, value: int) -> None:
+        self.check_idle(f"{self._what}: seed")
         self._seed = count(value, f"{self._what}: seed", zero=True)
         self.structure_changed()
 
@@ -159,8 +162,10 @@ class System(Assembly):
             ModelError: inputs that are not connected, an algebraic loop, equations that cannot be traced.
             StateError: a value became NaN or infinite, the message names its port; an algebraic loop was not solved.
                 A tick that failed, or in which a model of plain Python raised something, is undone, and done again.
+                One of its models called this.
         """
         ahead = as_nanoseconds(duration, f"{self._what}: run")
+        self.check_idle(f"{self._what}: run")
         engine = self.engine
         with self.turn.used("run"), deferred_signals():
             try:
@@ -169,6 +174,7 @@ class System(Assembly):
                     engine.run(stop, self._flush)
                 else:
                     self._advance_world(engine, self._side, stop)
+                engine.check_signals()
             finally:
                 self._flush()
 
@@ -196,6 +202,19 @@ class System(Assembly):
         """Whether `run` is under way."""
         return self.turn.doing == "run"
 
+    def check_idle(self, what: str) -> None:
+        """Refuse what cannot be done while models are called.
+
+        Raises:
+            StateError: one of its models, which is being called, asks for it.
+            ConcurrencyError: another thread runs the system.
+        """
+        with self.turn.sole():
+            if self.turn.doing:
+                raise StateError(
+                    f"{what}: {self._what} runs, and one of its models asks for it; do it between two runs"
+                )
+
     def tick(self) -> None:
         """Do what is due now, in a step of its world that `run` does not make.
 
@@ -205,7 +224,8 @@ class System(Assembly):
         engine = self.engine
         failure, engine.system.failure = int(engine.system.failure), 0
         engine.check(failure)
-        engine.tick(self._flush)
+        with self.turn.used("ticked"):
+            engine.tick(self._flush)
 
     def _flush(self) -> None:
         """Take what has been written down."""
@@ -216,7 +236,12 @@ class System(Assembly):
 
     @in_turn
     def reset(self) -> None:
-        """Back to time 0 and to initial values of all states; parameters, the world and logs stay as they are."""
+        """Back to time 0 and to initial values of all states; parameters, the world and logs stay as they are.
+
+        Raises:
+            StateError: it runs.
+        """
+        self.check_idle(f"{self._what}: reset")
         self._kept = {}
         self._now = self._ticked = 0
         self._elapsed = 0.0
@@ -312,8 +337,11 @@ class System(Assembly):
 
         Raises:
             ModelError: no ports, one twice, or a rate that cannot be.
+            FileFormatError: the file cannot be written.
+            StateError: it runs.
         """
         what = f"{self._what}: log"
+        self.check_idle(what)
         clock, found = as_rate(rate, what), as_ports(self, ports)
         self.check_rate(clock, what)
         made = Log(self, found, clock, path)
@@ -323,6 +351,7 @@ class System(Assembly):
 
     def end_log(self, log: Log) -> None:
         """A log is closed."""
+        self.check_idle(f"{self._what}: close of a log")
         if log in self._logs:
             self.structure_changed()
             self._logs.remove(log)
@@ -332,8 +361,9 @@ class System(Assembly):
         """All that its future depends on, besides models, connections and logs.
 
         Raises:
-            StateError: a model keeps more than its states, as FMUs do.
+            StateError: a model keeps more than its states, as FMUs do; or it runs.
         """
+        self.check_idle(f"{self._what}: checkpoint")
         engine = self.engine
         for m in self.models:
             if m.keeps_more:
@@ -348,6 +378,7 @@ class System(Assembly):
             StateError: it is of a system of another structure, or damaged; nothing is changed.
         """
         what = f"{self._what}: restore"
+        self.check_idle(what)
         if not isinstance(checkpoint, Checkpoint):
             raise StateError(f"{what}: expected a Checkpoint, got {checkpoint!r:.100}")
         seed = checkpoint.arrays().get("seed")

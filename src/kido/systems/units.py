@@ -1,8 +1,8 @@
 """Units as products of powers of the SI's base units, and what they measure: enough to refuse what does not fit.
 
-A text is a product of factors, each with an optional power; a slash divides by the one factor, or the one pair of
-brackets, that follows: "N m/A", "kg m^2", "J/(kg K)", "1/s". Radians and steradians are 1. Source: BIPM, The
-International System of Units, 9th edition (2019).
+A text is a product of factors, parted by spaces, * or ·, each with an optional power; a slash divides by the one
+factor, or the one pair of brackets, that follows: "N m/A", "kg m^2", "J/(kg K)", "1/s". Radians and steradians are 1.
+Source: BIPM, The International System of Units, 9th edition (2019).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _UNITS: dict[str, tuple[float, _Powers]] = {
     "H": (1.0, _of(m=2, kg=1, s=-2, A=-2)),
 }
 _PREFIXES = {"n": 1e-9, "u": 1e-6, "m": 1e-3, "c": 1e-2, "k": 1e3, "M": 1e6, "G": 1e9}
-_FACTOR = re.compile(r"\s*(?:([A-Za-z%]+|1)(?:\^(-?\d+))?|([/()]))")
+_FACTOR = re.compile(r"[\s*·]*(?:([A-Za-z%]+|1)(?:\^(-?\d{1,3}))?|([/()]))")
 _SAME = 1e-12  # relative difference of two factors of one unit, written in two ways
 
 

@@ -52,7 +52,7 @@ class JointPort(WorldPort):
     def __init__(self, joint: DegreeOfFreedom | Joint, name: str | None = None):
         dof: Any = joint.dofs[0] if isinstance(joint, Joint) and len(joint.dofs) == 1 else joint
         if not isinstance(dof, DegreeOfFreedom) or dof.joint.skeleton is None:
-            raise ModelError(f"JointPort: expected a coordinate of a skeleton, or a joint of one, got {joint!r}")
+            raise ModelError(f"JointPort: expected a coordinate of a skeleton, or a joint that has one, got {joint!r}")
         if not dof.actuator_type.takes_force:
             raise ModelError(
                 f"JointPort: dof {dof.name!r} is driven by a {dof.actuator_type.name} actuator; expected FORCE or MIMIC"

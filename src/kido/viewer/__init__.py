@@ -8,6 +8,7 @@ from kido.viewer.camera import BodyCamera, CameraPose
 from kido.viewer.dragging import Drag
 from kido.viewer.drawing import Drawable
 from kido.viewer.export import EmbeddedPage, embed_html, export_film, export_html
+from kido.viewer.mode_shapes import mode_shape
 from kido.viewer.player import Player
 from kido.viewer.plots import Plot
 from kido.viewer.server import ViewerError
@@ -34,6 +35,7 @@ __all__ = [
     "embed_html",
     "export_film",
     "export_html",
+    "mode_shape",
     "screenshot_html",
     "screenshot_page",
 ]

@@ -185,15 +185,16 @@ class Follower:
     def __init__(self) -> None:
         self.body: Any = None
         self.camera: BodyCamera | None = None
-        self._last: np.ndarray | None = None
+        self._last = np.zeros(3)
+        self._along: set[Any] = set()  # pages whose cameras stand beside the body
 
     def follow(self, body: Any) -> None:
         """Move along with ``body``; None stops."""
-        self.body, self.camera, self._last = body, None, None
+        self.body, self.camera, self._along = body, None, set()
 
     def look_through(self, camera: BodyCamera | None) -> None:
         """See what ``camera`` sees; None stops."""
-        self.camera, self.body, self._last = camera, None, None
+        self.camera, self.body, self._along = camera, None, set()
 
     def update(self, clients: list[Any]) -> None:
         """Move the cameras for this frame."""
@@ -203,16 +204,14 @@ class Follower:
                 show_pose(client, pose)
         elif self.body is not None:
             p = np.array(self.body.world_transform[:3, 3])
-            if self._last is not None:
-                shift = p - self._last
-                if np.any(np.abs(shift) > 1e-6):
-                    for client in clients:
-                        client.camera.position = client.camera.position + shift
-                    self._last = p
-            else:
-                self._last = p
-                for client in clients:
+            moved = bool(np.any(np.abs(p - self._last) > 1e-6))
+            for client in clients:
+                if moved or client.client_id not in self._along:  # or opened since
                     camera = client.camera
+                    # What a slow page tells of its camera is old; from where it looks at its target is right.
                     offset = camera.position - camera.look_at
                     camera.position = p + offset
                     camera.look_at = p
+            self._along = {client.client_id for client in clients}
+            if moved:
+                self._last = p

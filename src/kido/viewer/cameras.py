@@ -88,7 +88,7 @@ class Cameras(Page):
         self._camera_panel.refresh()
 
     def follow(self, body: Any) -> None:
-        """Let the view of all pages move along with ``body``; None stops."""
+        """Let the view of all pages move along with ``body``, and look at it while it moves; None stops."""
         if body is not None:
             self.check_body(body)
         self.follower.follow(body)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kido.attributes import named_arguments
+from kido.rendering.deforming import Deformation
 from kido.rendering.model import Model, body_labels
 from kido.viewer.camera import CameraPose, set_initial_camera
 from kido.viewer.film import Film, check_writable, write_whole
@@ -43,6 +44,7 @@ def export_html(
     camera: CameraPose | None = None,
     aspect: float = 1.6,
     title: str | None = None,
+    deformation: Deformation | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Path:
     """Write a page that shows a model, and plays its motion in a loop, offline.
@@ -60,6 +62,7 @@ def export_html(
         aspect: width by height of the window that the first camera is made for; in a narrower one it stands farther
             away.
         title: title of the page.
+        deformation: how flexible bodies are shown.
         progress: called with the number of frames written and their total.
 
     Returns:
@@ -73,7 +76,7 @@ def export_html(
     if trajectory is not None:
         check_fit(model, trajectory)
     check_writable(target)
-    page = page_of(model, trajectory, fps, show, camera, aspect, title, progress)
+    page = page_of(model, trajectory, fps, show, camera, aspect, title, deformation, progress)
     write_whole(target, page.encode("utf-8"))
     return target
 
@@ -130,6 +133,7 @@ def page_of(
     camera: CameraPose | None,
     aspect: float,
     title: str | None,
+    deformation: Deformation | None,
     progress: Callable[[int, int], None] | None,
 ) -> str:
     """The page that :func:`export_html` writes."""
@@ -138,7 +142,7 @@ def page_of(
     motion = Trajectory.still(model) if trajectory is None else trajectory
     server = start_server(0)
     try:
-        view = motion_view(server, model, motion, show)
+        view = motion_view(server, model, motion, show, deformation)
         view.update(*motion.frame(0))
         set_initial_camera(server, camera or view.home(aspect=aspect, frames=key_frames(motion)))
         serializer = server.get_scene_serializer()
@@ -157,9 +161,13 @@ def page_of(
     return with_script(page, title or getattr(model, "name", None) or "model", aspect)
 
 
-def motion_view(server: Any, model: Model, motion: Trajectory, show: tuple[str, ...]) -> SceneView:
-    """A model in a scene, with room for the contacts of its motion."""
-    view = SceneView(server, model, show=show, poses=(motion.positions[0], motion.wxyz[0]))
+def motion_view(
+    server: Any, model: Model, motion: Trajectory, show: tuple[str, ...], deformation: Deformation | None = None
+) -> SceneView:
+    """A model in a scene, with room for the contacts of its motion, and colours that reach its values."""
+    view = SceneView(server, model, show=show, poses=(motion.positions[0], motion.wxyz[0]), deformation=deformation)
+    for eta in () if motion.modes is None else motion.modes:
+        view.deforming.see(eta)
     view.contacts.reserve(max((len(points) for points, _ in motion.contacts), default=0))
     return view
 
@@ -181,6 +189,7 @@ def export_film(
     speed: float = 1.0,
     show: tuple[str, ...] = ("model", "ground", "contacts"),
     camera: CameraPose | None = None,
+    deformation: Deformation | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Path:
     """Write a motion as a film, drawn by `kido.rendering`: no browser is needed.
@@ -194,6 +203,7 @@ def export_film(
         speed: simulated seconds per second of film.
         show: layers, of ``kido.viewer.scene.LAYERS``.
         camera: where it is seen from; None shows the whole motion.
+        deformation: how flexible bodies are shown.
         progress: called with the number of frames done and their total.
 
     Raises:
@@ -208,7 +218,7 @@ def export_film(
         server = start_server(0)
         painter = Painter(server)
         try:
-            view = motion_view(server, model, motion, show)
+            view = motion_view(server, model, motion, show, deformation)
             pose = camera or view.home(aspect=size[0] / size[1], frames=key_frames(motion))
             due = motion.times[0] + np.arange(int(motion.duration * fps / speed + 1e-9) + 1) * speed / fps
             index = np.clip(np.searchsorted(motion.times, due - 1e-9), 0, motion.num_frames - 1)

@@ -11,8 +11,10 @@ import numpy as np
 
 from kido.errors import StateError
 from kido.motions import Motion
+from kido.rendering.deforming import Deformation
 from kido.rendering.model import Model
 from kido.viewer.camera import CameraPose, set_initial_camera, show_pose
+from kido.viewer.deforming import deformation_panel
 from kido.viewer.export import check_fit, key_frames, motion_view
 from kido.viewer.panels import SPEEDS, ShowPanel, speed_of
 from kido.viewer.server import Page, ViewerError
@@ -41,6 +43,7 @@ class Player(Page):
         fps: frames per second of the page.
         show: layers shown at first, of ``kido.viewer.scene.LAYERS``.
         camera: first camera; None shows the whole motion.
+        deformation: how flexible bodies are shown at first.
 
     Raises:
         MissingExtraError: viser is not installed.
@@ -59,6 +62,7 @@ class Player(Page):
         fps: float = 60.0,
         show: tuple[str, ...] = ("model", "ground", "contacts"),
         camera: CameraPose | None = None,
+        deformation: Deformation | None = None,
     ) -> None:
         trajectory = Trajectory.from_motion(trajectory) if isinstance(trajectory, Motion) else trajectory
         check_fit(model, trajectory)
@@ -69,10 +73,11 @@ class Player(Page):
         self.paused = False
         self.time = 0.0
         self._frame: int | None = None
+        self._look: Deformation | None = None
         self._last: float | None = None
         super().__init__(model, "motion", port, fps)
         try:
-            self.view = motion_view(self.server, model, trajectory, show)
+            self.view = motion_view(self.server, model, trajectory, show, deformation)
             self._greet_pages(camera)
             self._panels()
             self.seek(0.0)
@@ -117,6 +122,7 @@ class Player(Page):
         self.server.gui.add_command("Run or pause", hotkey="space").on_trigger(lambda _: self.post(self.toggle_pause))
         with gui.add_folder("Show"):
             self._show_panel = ShowPanel(self)
+        self._deformation_panel = deformation_panel(self)
 
     def toggle_pause(self) -> None:
         """Pause or go on; at the end of a motion that is not looped, begin anew."""
@@ -137,9 +143,11 @@ class Player(Page):
         motion = self.trajectory
         self.time = float(np.clip(t, 0.0, motion.duration))
         frame = int(np.searchsorted(motion.times, motion.times[0] + self.time + 1e-9, side="right")) - 1
-        if frame != self._frame:
-            self._frame = frame
+        if frame != self._frame or self.view.deformation is not self._look:
+            self._frame, self._look = frame, self.view.deformation
             self.view.update(*motion.frame(frame))
+            if self._deformation_panel is not None:
+                self._deformation_panel.refresh()
 
     def spin(self) -> None:
         """One frame: do what people asked for, and go on by the time that has passed."""

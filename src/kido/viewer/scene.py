@@ -9,6 +9,7 @@ import numpy as np
 
 from kido.errors import NameLookupError
 from kido.rendering import palette
+from kido.rendering.deforming import Deformation
 from kido.rendering.geometry import shape_parts
 from kido.rendering.model import (
     Model,
@@ -31,6 +32,7 @@ from kido.rendering.things import Instance, node_colors
 from kido.skeleton import Skin
 from kido.viewer.batches import Batch, BatchSet, Layer, SkinSet, displacements_of, skin_colors
 from kido.viewer.camera import CameraPose, fit
+from kido.viewer.deforming import DeformingSet
 from kido.viewer.forces import ArrowSet, arrow_vectors
 
 
@@ -109,9 +111,10 @@ class SceneView:
         show: layers shown at first, of ``LAYERS``.
         poses: positions (nb, 3) and wxyz (nb, 4) to start with; the model's own if None.
         made: called with every batch of visual shapes that is made.
+        deformation: how flexible bodies are shown; can be set later.
 
     Raises:
-        NameLookupError: there is no such layer.
+        NameLookupError: there is no such layer, or there are no such values to colour flexible bodies by.
 
     Attributes:
         bodies: all bodies, in the order of the pose arrays.
@@ -129,6 +132,7 @@ class SceneView:
         show: tuple[str, ...] = ("model", "ground", "contacts"),
         poses: tuple[np.ndarray, np.ndarray] | None = None,
         made: Callable[[Batch], None] | None = None,
+        deformation: Deformation | None = None,
     ) -> None:
         for layer in show:
             if layer not in LAYERS:
@@ -144,7 +148,8 @@ class SceneView:
         self._drawn = drawn_version(model)
         self.bodies = bodies_of(model)
         self.positions, self.wxyz = model_poses(model) if poses is None else poses
-        visual, self._collision_instances = _instances(self.bodies)
+        self.deforming = self._make_deforming(Deformation() if deformation is None else deformation)
+        visual, self._collision_instances = _instances(self.bodies, self.deforming)
         self.visual = BatchSet(scene, "/model", visual, visible="model" in self._show, made=made)
         self.skins = self._make_skins()
         self.collision: BatchSet | None = None
@@ -157,6 +162,22 @@ class SceneView:
             if layer in self._show:
                 self.set_visible(layer, True)
         self.update() if poses is None else self.update(*poses)
+
+    def _make_deforming(self, look: Deformation) -> DeformingSet:
+        return DeformingSet(self.server.scene, self.bodies, look, "model" in self._show)
+
+    @property
+    def deformation(self) -> Deformation:
+        """How flexible bodies are shown.
+
+        Raises:
+            NameLookupError: when set, there are no such values to colour them by.
+        """
+        return self.deforming.look
+
+    @deformation.setter
+    def deformation(self, value: Deformation) -> None:
+        self.deforming.look = value
 
     def _make_skins(self) -> SkinSet:
         return SkinSet(self.server.scene, self.bodies, skin_colors(self.bodies), "model" in self._show)
@@ -192,7 +213,13 @@ class SceneView:
             if changed:
                 self.bodies = bodies_of(self.model)
                 self.positions, self.wxyz = model_poses(self.model)
-            visual, self._collision_instances = _instances(self.bodies)
+            if changed or self.deforming.bodies.all:
+                look = self.deformation
+                self.deforming.remove()
+                self.deforming = self._make_deforming(Deformation(look.amplification))
+                if look.colors in self.deforming.bodies.fields:
+                    self.deforming.look = look
+            visual, self._collision_instances = _instances(self.bodies, self.deforming)
             self.visual.draw(visual)
             if changed or self.skins.points:
                 self.skins.remove()
@@ -237,10 +264,10 @@ class SceneView:
 
     def _shape_bounds(self, positions: np.ndarray, wxyz: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Corners (n, 3), (n, 3) of the boxes around all shapes, skins too, and the body of each."""
-        both = self.visual.bounds(positions, wxyz), self.skins.bounds(positions, wxyz)
-        if not self.skins.points:
-            return both[0]
-        lower, upper, bodies = (np.concatenate(parts) for parts in zip(*both, strict=True))
+        kinds = (self.visual, self.skins, self.deforming)
+        lower, upper, bodies = (
+            np.concatenate(parts) for parts in zip(*(k.bounds(positions, wxyz) for k in kinds), strict=True)
+        )
         return lower, upper, bodies.astype(int)
 
     def bounds(self, positions: np.ndarray, wxyz: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -282,8 +309,7 @@ class SceneView:
         """
         scene = self.server.scene
         if layer == "model":
-            self.visual.visible = visible
-            self.skins.visible = visible
+            self.visual.visible = self.skins.visible = self.deforming.visible = visible
         elif layer == "collision":
             if self.collision is None and visible:
                 self.collision = BatchSet(scene, "/collision", self._collision_instances, plain=True)
@@ -321,6 +347,7 @@ class SceneView:
         wxyz: np.ndarray | None = None,
         contacts: tuple[np.ndarray, np.ndarray] | None = None,
         displacements: np.ndarray | None = None,
+        modes: np.ndarray | None = None,
     ) -> None:
         """Move everything to the poses given, or to the model's own, and show the contacts.
 
@@ -328,13 +355,17 @@ class SceneView:
             positions, wxyz: (nb, 3) and (nb, 4) of all bodies.
             contacts: points (n, 3) and forces (n, 3); the world's own if poses are not given.
             displacements: of the points of all soft bodies (n, 3), in their bodies' axes; their own if None.
+            modes: modal coordinates (n,) of all flexible bodies; their own if None.
         """
         if positions is None or wxyz is None:
             positions, wxyz = model_poses(self.model)
             if contacts is None and is_world(self.model):
                 contacts = contacts_of(self.model)
+        eta = self.deforming.bodies.coordinates() if modes is None else modes
+        positions, wxyz = self.deforming.poses(positions, wxyz, eta)
         self.positions, self.wxyz = positions, wxyz
         with self.server.atomic():
+            self.deforming.update(positions, wxyz, eta)
             self.visual.update(positions, wxyz)
             if self.skins.points:
                 own = displacements_of(self.bodies) if displacements is None else displacements
@@ -372,6 +403,7 @@ class SceneView:
         """Take the model out of the scene."""
         self.visual.remove()
         self.skins.remove()
+        self.deforming.remove()
         self.contacts.remove()
         self.ground.remove()
         if self.collision is not None:
@@ -380,15 +412,15 @@ class SceneView:
             self._frames.remove()
 
 
-def _instances(bodies: list[Any]) -> tuple[list[Instance], list[Instance]]:
+def _instances(bodies: list[Any], deforming: DeformingSet) -> tuple[list[Instance], list[Instance]]:
     """Instances of the visual and of the collision shapes. A model without visual shapes shows the others."""
     visual, collision = [], []
     moving = any(is_mobile(body.skeleton) for body in bodies)
     colors = node_colors(bodies)
     any_visual = any(node.visual for _, node, *_ in colors)
     for index, node, rgb, opacity in colors:
-        if isinstance(node, Skin):
-            continue  # drawn as it is deformed, by kido.viewer.batches
+        if isinstance(node, Skin) or deforming.bodies.is_surface(node):
+            continue  # drawn as they are deformed
         skeleton = bodies[index].skeleton
         # Scenery lets see what moves behind it, as in a container.
         scenery = moving and not is_mobile(skeleton) and skeleton.num_dofs == 0

@@ -12,7 +12,8 @@ from kido.arrays import fixed
 from kido.attributes import FixedAttributes, dataclass
 from kido.errors import StateError
 from kido.motions import Motion
-from kido.rendering.model import Model, bodies_of, body_labels, contacts_of, model_poses
+from kido.rendering.deforming import modal_columns
+from kido.rendering.model import Model, bodies_of, body_labels, contacts_of, model_poses, skeletons_of
 from kido.rendering.rotations import matrix_from_wxyz, wxyz_from_matrix
 from kido.reprs import brief
 from kido.viewer.batches import displacements_of
@@ -33,6 +34,8 @@ class Trajectory:
         contacts: per frame the contact points and forces; empty if there are none.
         skins: per frame the displacements (n, 3) of the points of all soft bodies, in their bodies' axes [m]; empty if
             there are none.
+        modes: (T, n) modal coordinates of all flexible bodies, in the order of their bodies; None: not known, and they
+            are shown as they are in the model.
 
     Raises:
         StateError: shapes that do not fit, no frame, numbers that are not finite, or times that do not rise.
@@ -44,6 +47,7 @@ class Trajectory:
     names: Sequence[str] = ()
     contacts: Sequence[Contacts] = field(default=(), repr=False)
     skins: Sequence[np.ndarray] = field(default=(), repr=False)
+    modes: np.ndarray | None = field(default=None, repr=False)
 
     __repr__ = brief
 
@@ -73,7 +77,13 @@ class Trajectory:
             raise StateError(f"Trajectory has contacts for {len(self.contacts)} frames; expected {len(times)}.")
         if self.skins is not None and len(self.skins) not in (0, len(times)):
             raise StateError(f"Trajectory has skins for {len(self.skins)} frames; expected {len(times)}.")
-        for name, array in (("times", times), ("positions", positions), ("wxyz", wxyz)):
+        given = [("times", times), ("positions", positions), ("wxyz", wxyz)]
+        if self.modes is not None:
+            modes = np.array(self.modes, dtype=float)
+            if modes.ndim != 2 or len(modes) != len(times) or not np.isfinite(modes).all():
+                raise StateError(f"Trajectory modes have shape {modes.shape}; expected ({len(times)}, n), finite.")
+            given.append(("modes", modes))
+        for name, array in given:
             array.setflags(write=False)
             object.__setattr__(self, name, array)
         object.__setattr__(self, "names", tuple(self.names))
@@ -86,6 +96,7 @@ class Trajectory:
         transforms: Any,
         names: Sequence[str] = (),
         contacts: Sequence[Contacts] = (),
+        modes: Any = None,
     ) -> Trajectory:
         """Trajectory of world transforms (T, nb, 4, 4)."""
         X = np.asarray(transforms, dtype=float)
@@ -95,7 +106,8 @@ class Trajectory:
             raise StateError(
                 f"Trajectory transforms are not finite at frame {int(np.argwhere(~np.isfinite(X))[0][0])}."
             )
-        return cls(np.asarray(times, float), X[..., :3, 3], wxyz_from_matrix(X[..., :3, :3]), names, contacts)
+        wxyz = wxyz_from_matrix(X[..., :3, :3])
+        return cls(np.asarray(times, float), X[..., :3, 3], wxyz, names, contacts, modes=modes)
 
     @classmethod
     def from_positions(
@@ -117,8 +129,6 @@ class Trajectory:
             set_positions: sets one row, if not as said above.
             fps: keep about this many frames per second; None keeps all.
         """
-        from kido.rendering.model import skeletons_of
-
         t = np.asarray(times, dtype=float)
         q = np.asarray(positions, dtype=float)
         skeletons = skeletons_of(model)
@@ -139,7 +149,7 @@ class Trajectory:
         try:
             for k in keep:
                 put(q[k])
-                frames.append(model_poses(model))
+                frames.append((*model_poses(model), modes_of(model)))
         finally:
             spread(np.concatenate(before) if before else np.zeros(0))
         return cls(
@@ -148,6 +158,7 @@ class Trajectory:
             np.stack([f[1] for f in frames]),
             body_labels(model),
             [contacts[k] for k in keep] if contacts else (),
+            modes=np.stack([f[2] for f in frames]),
         )
 
     @classmethod
@@ -169,13 +180,15 @@ class Trajectory:
             raise StateError("The motion has no skeleton to show; Motion.on(skeleton) gives it one.")
         keep = frames_at(motion.times, fps)
         transforms = [skeleton.forward_kinematics(q) for q in motion.positions[keep]]
-        return cls.from_transforms(motion.times[keep], transforms, body_labels(skeleton))
+        modes = motion.positions[keep][:, modal_columns([skeleton])]
+        return cls.from_transforms(motion.times[keep], transforms, body_labels(skeleton), modes=modes)
 
     @classmethod
     def still(cls, model: Model) -> Trajectory:
         """The present pose as a trajectory of one frame."""
         p, q = model_poses(model)
-        return cls(np.zeros(1), p[None], q[None], body_labels(model), [contacts_of(model)], skins_of(model))
+        modes = modes_of(model)[None]
+        return cls(np.zeros(1), p[None], q[None], body_labels(model), [contacts_of(model)], skins_of(model), modes)
 
     @property
     def num_frames(self) -> int:
@@ -206,19 +219,27 @@ class Trajectory:
         keep = frames_at(self.times, fps)
         contacts = [self.contacts[k] for k in keep] if self.contacts else ()
         skins = [self.skins[k] for k in keep] if len(self.skins) else ()
-        return Trajectory(self.times[keep], self.positions[keep], self.wxyz[keep], self.names, contacts, skins)
+        modes = None if self.modes is None else self.modes[keep]
+        return Trajectory(self.times[keep], self.positions[keep], self.wxyz[keep], self.names, contacts, skins, modes)
 
-    def frame(self, k: int) -> tuple[np.ndarray, np.ndarray, Contacts | None, np.ndarray | None]:
-        """Positions and quaternions of a frame, its contacts, and the displacements (n, 3) of all points of soft
-        bodies; None for what is not known."""
+    def frame(self, k: int) -> tuple[np.ndarray, np.ndarray, Contacts | None, np.ndarray | None, np.ndarray | None]:
+        """Positions and quaternions of a frame, its contacts, the displacements (n, 3) of all points of soft bodies,
+        and the modal coordinates of all flexible bodies; None for what is not known."""
         contacts, skin = self.contacts[k] if self.contacts else None, self.skins[k] if len(self.skins) else None
-        return self.positions[k], self.wxyz[k], contacts, skin
+        return self.positions[k], self.wxyz[k], contacts, skin, None if self.modes is None else self.modes[k]
 
 
 def skins_of(model: Model) -> list[np.ndarray]:
     """Displacements (n, 3) of the points of all soft bodies of a model, as the only item; empty if it has none."""
     points = displacements_of(bodies_of(model))
     return [points] if len(points) else []
+
+
+def modes_of(model: Model) -> np.ndarray:
+    """Modal coordinates (n,) of all flexible bodies of a model."""
+    skeletons = skeletons_of(model)
+    positions = np.concatenate([np.zeros(0), *(s.positions for s in skeletons)])
+    return positions[modal_columns(skeletons)]
 
 
 def frames_at(times: np.ndarray, fps: float | None) -> np.ndarray:
@@ -234,13 +255,14 @@ def frames_at(times: np.ndarray, fps: float | None) -> np.ndarray:
 
 
 class _Frame(NamedTuple):
-    """A moment of a world: time [s], poses of its bodies, its contacts, and `skins_of` it."""
+    """A moment of a world: time [s], poses of its bodies, its contacts, `skins_of` it, and `modes_of` it."""
 
     time: float
     positions: np.ndarray
     wxyz: np.ndarray
     contacts: Contacts
     skins: list[np.ndarray]
+    modes: np.ndarray
 
 
 class TrajectorySampler(FixedAttributes):
@@ -277,7 +299,8 @@ class TrajectorySampler(FixedAttributes):
         p, q = model_poses(self.world)
         contacts, skins = contacts_of(self.world), skins_of(self.world)
         # In one piece: Ctrl-C comes before it or after it, never in the middle of a frame.
-        self._frames.append(_Frame(time, p.astype(np.float32), q.astype(np.float32), contacts, skins))
+        poses = p.astype(np.float32), q.astype(np.float32)
+        self._frames.append(_Frame(time, *poses, contacts, skins, modes_of(self.world)))
 
     def run(self, duration: float, progress: Callable[[float], None] | None = None) -> Trajectory:
         """Step the world for ``duration`` seconds of simulated time and return the trajectory.
@@ -304,8 +327,10 @@ class TrajectorySampler(FixedAttributes):
     @property
     def trajectory(self) -> Trajectory:
         """What has been collected so far."""
-        times, positions, quaternions, contacts, skins = zip(*self._frames, strict=True)
+        times, positions, quaternions, contacts, skins, modes = zip(*self._frames, strict=True)
         wxyz = np.array(quaternions, dtype=float)
         wxyz /= np.linalg.norm(wxyz, axis=-1, keepdims=True)
         points = [skin for frame in skins for skin in frame]
-        return Trajectory(np.array(times), np.array(positions), wxyz, self._labels, list(contacts), points)
+        return Trajectory(
+            np.array(times), np.array(positions), wxyz, self._labels, list(contacts), points, np.array(modes)
+        )

@@ -17,10 +17,12 @@ import numpy as np
 from kido.attributes import named_arguments
 from kido.errors import NameLookupError, StateError
 from kido.rendering import palette
+from kido.rendering.deforming import Deformation
 from kido.rendering.model import Model, body_labels, gravity_of, is_mobile, is_world, skeletons_of
 from kido.viewer.camera import BodyCamera, Follower
 from kido.viewer.cameras import Cameras
 from kido.viewer.controls import Controls
+from kido.viewer.deforming import deformation_panel
 from kido.viewer.dragging import PullTool
 from kido.viewer.forces import ArrowSet, arrow_vectors
 from kido.viewer.joints_panel import JointsFolder, JointsPanel
@@ -57,6 +59,7 @@ class Viewer(Controls, Cameras):
         paused: start paused (worlds).
         fps: frames per second of the page.
         show: layers shown at first, of ``kido.viewer.scene.LAYERS``.
+        deformation: how flexible bodies are shown at first: amplified, coloured by stress or strain.
 
     Raises:
         MissingExtraError: viser is not installed.
@@ -73,23 +76,24 @@ class Viewer(Controls, Cameras):
         paused: bool = False,
         fps: float = 60.0,
         show: tuple[str, ...] = ("model", "ground", "contacts"),
+        deformation: Deformation | None = None,
     ) -> None:
         skeletons_of(model)
         self.is_world = is_world(model)
         self._thread: threading.Thread | None = None
         super().__init__(model, "model", port, fps)
         try:
-            self._setup(paused, show)
+            self._setup(paused, show, deformation)
         except BaseException:
             self.close()
             raise
         if open_browser:
             webbrowser.open(self.url)
 
-    def _setup(self, paused: bool, show: tuple[str, ...]) -> None:
+    def _setup(self, paused: bool, show: tuple[str, ...], deformation: Deformation | None) -> None:
         self.labels = body_labels(self.model)
         self._pull = PullTool(self)
-        self.view = SceneView(self.server, self.model, show=show, made=self._pull.attach)
+        self.view = SceneView(self.server, self.model, show=show, made=self._pull.attach, deformation=deformation)
         self._painter = Painter(self.server)
         self._frame_callbacks: list[Callable[[Viewer], Any]] = []
         self._next_status = 0.0
@@ -121,6 +125,7 @@ class Viewer(Controls, Cameras):
                 self._simulation = SimulationPanel(self)
         with gui.add_folder("Show", order=1.0):
             self._show_panel = ShowPanel(self)
+        self._deformation_panel = deformation_panel(self, order=1.5)
         gui.main_panel.dock_right()
         with gui.add_folder("Camera", expand_by_default=not self.is_world, order=2.0):
             self._camera_panel = CameraPanel(self)
@@ -238,9 +243,12 @@ class Viewer(Controls, Cameras):
         self.place_drawables()
         self.follower.update(list(self.server.get_clients().values()))
         now = time.perf_counter()
-        if self._simulation is not None and now >= self._next_status:
+        if now >= self._next_status:
             self._next_status = now + STATUS_PERIOD
-            self._simulation.refresh()
+            if self._simulation is not None:
+                self._simulation.refresh()
+            if self._deformation_panel is not None:
+                self._deformation_panel.refresh()
 
     def _model_changed(self, was_empty: bool) -> None:
         """Bodies, joints or shapes came, went or changed: forget what hung on those that are gone."""
