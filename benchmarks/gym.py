@@ -25,6 +25,7 @@ from benchmarks.timing import table
 
 Call = Callable[[], Any]
 CLASSIC = ("CartPole", "Pendulum")
+OWN = ("Quadruped", "ArmReach", "ArmPush", "ArmPick")
 STEPS = {1: 200, 64: 20}  # of a round, by the number of environments; else 2
 
 
@@ -74,12 +75,13 @@ def calls_of(name: str, number: int, steps: int) -> dict[str, Call]:
     if number == 1:
         found["kido"] = stepping(gymnasium.make(ours), steps)
         found["kido, no lanes"] = stepping(gymnasium.make(ours, lanes=False), steps)
-        found["gymnasium"] = stepping(gymnasium.make(theirs), steps)
+        if name not in OWN:
+            found["gymnasium"] = stepping(gymnasium.make(theirs), steps)
     else:
         found["kido"] = stepping(gymnasium.make_vec(ours, num_envs=number, threads=1), steps)
-        if number <= 64:
+        if number <= 64 and name not in OWN:
             found["gymnasium"] = stepping(gymnasium.make_vec(theirs, number, vectorization_mode="sync"), steps)
-    if name not in CLASSIC:
+    if name not in CLASSIC + OWN:
         found["mujoco.batch"] = physics(name, number, steps)
     return found
 

@@ -254,9 +254,9 @@ def test_steps_before_a_reset_and_after_an_end_are_refused() -> None:
 @pytest.mark.parametrize(
     "changes, error, words",
     [
-        ({"commands": lambda a: a}, ModelError, "expected either gears or commands, got both"),
+        ({"commands": lambda a, _: a}, ModelError, "expected either gears or commands, got both"),
         ({"gears": None}, ModelError, "expected either gears or commands, got neither"),
-        ({"gears": None, "commands": lambda a: a}, ModelError, "action_space: expected a space"),
+        ({"gears": None, "commands": lambda a, _: a}, ModelError, "action_space: expected a space"),
         ({"gears": {"hing": 1.0}}, NameLookupError, "no coordinate for gears of environment 'Swing' 'hing'"),
         ({"speed_limits": {"x": 1.0}}, NameLookupError, "no coordinate for speed_limits"),
         ({"frame_skip": 0}, ModelError, "frame_skip: expected a whole number above 0, got 0"),
@@ -285,7 +285,7 @@ def test_modes_and_options_that_there_are_not_are_refused() -> None:
 
 def test_a_world_that_fails_ends_its_episode_and_says_why() -> None:
     """A force beyond all numbers: that world has ended with reward 0 where it was, and the others go on."""
-    environment = swing(gears=None, commands=lambda a: np.where(a > 0.99, 1e308, a), terminated=None,
+    environment = swing(gears=None, commands=lambda a, _: np.where(a > 0.99, 1e308, a), terminated=None,
                         action_space=gymnasium.spaces.Box(-1.0, 1.0, (1,)), time_limit=1000)  # fmt: skip
     single = environment.single()
     start, _ = single.reset(seed=1)

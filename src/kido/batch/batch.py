@@ -12,7 +12,7 @@ from kido.attributes import FixedAttributes, named_arguments
 from kido.batch.arguments import Array, apart, common_count, finite_number, result, rows_of, whole_number, wrenches_of
 from kido.batch.quantities import BatchQuantities
 from kido.batch.threads import MIXED, Threads
-from kido.errors import ModelError, NameLookupError, StateError
+from kido.errors import KidoError, ModelError, NameLookupError, StateError
 from kido.math.transform import as_vector
 from kido.quantities.derivatives import (
     ForwardDynamicsDerivatives,
@@ -271,7 +271,10 @@ class Batch(BatchQuantities, FixedAttributes):
         """
         given = {"positions": positions, "velocities": velocities, "accelerations": accelerations}
         n = self.skeleton.num_dofs
-        D = self._run("inverse_dynamics_derivatives", (3, n, n), out, given, wrenches=wrenches, loaded=True)
+        if self._deforms:
+            D = self._one_by_one("inverse_dynamics_derivatives", given, out, wrenches)
+        else:
+            D = self._run("inverse_dynamics_derivatives", (3, n, n), out, given, wrenches=wrenches, loaded=True)
         return InverseDynamicsDerivatives(D[:, 0], D[:, 1], D[:, 2])
 
     def forward_dynamics_derivatives(
@@ -296,10 +299,13 @@ class Batch(BatchQuantities, FixedAttributes):
             ModelError: the inertia seen by a coordinate is not positive; names the first such sample.
         """
         n, given = self.skeleton.num_dofs, {"positions": positions, "velocities": velocities, "forces": forces}
-        D = self._run(
-            "forward_dynamics_derivatives", (3, n, n), out, given,
-            fails=True, status=status, wrenches=wrenches, loaded=True,
-        )  # fmt: skip
+        if self._deforms:
+            D = self._one_by_one("forward_dynamics_derivatives", given, out, wrenches, status)
+        else:
+            D = self._run(
+                "forward_dynamics_derivatives", (3, n, n), out, given,
+                fails=True, status=status, wrenches=wrenches, loaded=True,
+            )  # fmt: skip
         return ForwardDynamicsDerivatives(D[:, 0], D[:, 1], D[:, 2])
 
     def _run(
@@ -328,6 +334,41 @@ class Batch(BatchQuantities, FixedAttributes):
             failed = self._device.run(name, count, *arguments)
         if fails:
             self._report(failed, found[0], status)
+        return whole
+
+    @property
+    def _deforms(self) -> bool:
+        """Whether there are flexible bodies, whose derivatives are made sample by sample."""
+        return any(joint.has_modes for joint in self.skeleton.joints)
+
+    def _one_by_one(
+        self,
+        name: str,
+        given: dict[str, ArrayLike],
+        out: Array | None,
+        wrenches: ArrayLike | None,
+        status: np.ndarray | None = None,
+    ) -> Array:
+        """Derivatives (samples, 3, dofs, dofs) of samples one after the other."""
+        if wrenches is not None:
+            raise ModelError(
+                f"skeleton {self.skeleton.name!r}: Batch.{name}: it has flexible bodies, for which derivatives of a "
+                "batch with wrenches are not known; give external forces to a state"
+            )
+        arrays, count = self._arguments(given)
+        n, s = self.skeleton.num_dofs, self.skeleton
+        whole = result(out, (count, 3, n, n))
+        if status is not None:
+            self._statuses(count, status)
+            status[:] = -1
+        with self.turn:
+            for k in range(count):
+                sample = [array[k if len(array) > 1 else 0] for array in arrays]
+                try:
+                    whole[k] = getattr(s, name)(*sample)
+                except KidoError as error:
+                    error.add_note(f"in sample {k}")
+                    raise
         return whole
 
     def _refuse_free(self, name: str) -> None:

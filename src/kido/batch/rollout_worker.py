@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -240,6 +239,7 @@ class Worker:
         self.images = [member.image for member in self.members]
         self.addresses = np.array([image.container.address for image in self.images])
         self._sensors_of: Any = None
+        self.compiled = bool(self.members[0].engine.is_compiled)
 
     def make_members(self, world: World) -> list[Member]:
         """As many as it steps at a time."""
@@ -262,10 +262,8 @@ class Worker:
 
     def run(self, job: Job) -> None:
         """Take worlds until there are no more."""
-        with ExitStack() as used:
-            for member in self.members:
-                used.enter_context(member.world.turn.used("stepped"))
-                used.enter_context(member.world.in_compiled_code())
+        first = self.members[0].world  # of the others nobody else knows
+        with first.turn.used("stepped"), first.in_compiled_code():
             while len(taken := job.take(len(self.members))):
                 for member, k in zip(self.members, taken, strict=False) if job.differences is not None else ():
                     member.differ(k)
@@ -299,7 +297,7 @@ class Worker:
         """Run worlds that are in place."""
         member, k = self.members[0], int(worlds[0])
         engine, h = member.engine, float(member.world.time_step)
-        compiled = engine.is_compiled
+        compiled = self.compiled
         q, u, wrenches = job.records
         done, go = 0, AT_PREDICT
         try:

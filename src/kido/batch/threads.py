@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kido.batch import states, velocities
+from kido.batch import flexible_states, states, velocities
 from kido.batch.states import ROLLOUT
 from kido.errors import StateError
+from kido.flexible.filling import flex_of, in_lanes
 from kido.jit import JIT_DISABLED, LANES, Struct
 from kido.jit.team import available_cores
 from kido.joints import JointKind
 from kido.quantities.branches import columns_workspace, derivatives_workspace
-from kido.quantities.soft import refuse_flexible
 from kido.tree import TREE, data_for
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ WORK_SPACES = {
     "inverse_dynamics_derivatives": ("data", "derivation"),
     "forward_dynamics_derivatives": ("data", "derivation"),
 }
+# Of skeletons with flexible bodies; "flex" is made of the skeleton.
+FLEXIBLE_WORK_SPACES = {"simulate": ("data", "flex", "rollout")}
 Variant = str | tuple[int, ...] | None
 MIXED = "mixed"
 FEWEST = 8  # groups of lanes for which starting another thread pays
@@ -75,6 +77,7 @@ class Threads:
 
     def _invalidate(self) -> None:
         self._tree: Struct | None = None
+        self._flex: Any = None
         self._variants: dict[Variant, Struct] = {}
         self._spaces: dict[tuple[int, str], Struct] = {}
         self._pool: ThreadPoolExecutor | None = None
@@ -89,27 +92,31 @@ class Threads:
 
     def _current_tree(self) -> Struct:
         """The skeleton's tree with all changes of the model, and work space that fits it."""
-        refuse_flexible(self.skeleton, "batches of states")
         tree: Struct = self.skeleton.current_state.compiled_tree()
         if tree is not self._tree:
             self._tree, self._variants, self._spaces = tree, {}, {}
+            self._flex = flex_of(self.skeleton)
         return tree
 
     def _work_space(self, tree: Struct, thread: int, name: str) -> tuple[int, ...]:
         """Addresses of one thread's work space for an entry."""
         samples = 0 if JIT_DISABLED else LANES
         addresses = []
-        for kind in WORK_SPACES.get(name, ("data",)):
+        kinds = WORK_SPACES.get(name, ("data",))
+        if self._flex is not None:
+            kinds = FLEXIBLE_WORK_SPACES.get(name, ("data", "flex"))
+        for kind in kinds:
             if (thread, kind) not in self._spaces:
-                self._spaces[thread, kind] = MAKERS[kind](tree, samples)
+                made = in_lanes(self._flex, samples) if kind == "flex" else MAKERS[kind](tree, samples)
+                self._spaces[thread, kind] = made
             addresses.append(self._spaces[thread, kind].address)
         return tuple(addresses)
 
     def run(self, name: str, count: int, *arguments: Any, variant: Variant = None) -> int:
         """Call the entry of a name for samples 0..count-1; returns the largest of what it returned."""
-        home = states if hasattr(states, name) else velocities
-        entry: Callable[..., int] = getattr(home, name)
         tree = self._current_tree()
+        home = flexible_states if self._flex is not None else states if hasattr(states, name) else velocities
+        entry: Callable[..., int] = getattr(home, name)
         address = tree.address
         if variant is not None:
             if variant not in self._variants:

@@ -22,6 +22,7 @@ from kido.batch.differences import (
 )
 from kido.batch.model import counterpart, places_of, refuse_controllers, world_of, worlds_of
 from kido.batch.rollout_worker import Job
+from kido.batch.states import first_not_finite
 from kido.batch.world_image import Image, Store
 from kido.errors import ConcurrencyError, StateError
 from kido.jit import JIT_DISABLED
@@ -31,6 +32,7 @@ from kido.simulation.world_state import state_of
 from kido.skeleton import BodyNode, Skeleton
 from kido.turns import Turn
 
+_NONE, _NO_COMMANDS = np.zeros(0, np.int64), np.zeros((1, 1, 0))
 _NOT_KEPT = ("carried", "pushes")  # of states: they matter to callbacks, which are not called, and to `World.push`
 
 
@@ -148,7 +150,8 @@ class Worlds(FixedAttributes):
             self.store.reset(np.arange(number))
         else:
             self.store = Store(Image(self.world), self._starts, number)
-        self.steps = np.zeros(number, np.int64)
+        self.steps, self._all = np.zeros(number, np.int64), np.arange(number)
+        self._views: dict[str, tuple[Array, Array]] = {}
         self.errors = {}
         self._wrenches = np.full((number, 1, len(self.sensors), 6), np.nan)
 
@@ -177,8 +180,11 @@ class Worlds(FixedAttributes):
         return len(self.dof_names)
 
     def _read(self, name: str) -> Array:
-        view = self.store.view(name, self._part).view(ReadOnlyArray)
-        view.flags.writeable = False
+        rows, view = self._views.get(name, (None, None))
+        if view is None or rows is not self.store.rows:
+            view = self.store.view(name, self._part).view(ReadOnlyArray)
+            view.flags.writeable = False
+            self._views[name] = self.store.rows, view
         return view
 
     @property
@@ -232,14 +238,14 @@ class Worlds(FixedAttributes):
         """
         count = whole_number("n", n)
         number, dofs = len(self), self.num_dofs
-        alive = np.delete(np.arange(number), list(self.errors)) if self.errors else np.arange(number)
-        driven, given = np.zeros(0, np.int64), np.zeros((1, 1, 0))
+        alive = np.delete(self._all, list(self.errors)) if self.errors else self._all
+        driven, given = _NONE, _NO_COMMANDS
         if commands is not None:
             driven = self.dofs
             ndim = np.ndim(commands)
             given = numbers("commands", commands, (dofs,) if ndim == 1 else (number, dofs)).reshape(-1, 1, dofs)
-            finite = np.isfinite(given)
-            if not finite.all():
+            if first_not_finite(given.reshape(-1).view(np.int64)) >= 0:
+                finite = np.isfinite(given)
                 bad = [k for k in np.flatnonzero(~finite.all(axis=(1, 2))) if len(given) == 1 or k not in self.errors]
                 if bad:
                     j = int(np.argmin(finite[bad[0], 0]))
@@ -247,14 +253,12 @@ class Worlds(FixedAttributes):
                         f"worlds: commands: expected finite numbers, got {given[bad[0], 0, j]} for "
                         f"{self.dof_names[j]!r} in world {bad[0]}"
                     )
-        records = np.empty((number, 0, 0)), np.empty((number, 0, 0)), self._wrenches
-        if self.sensors:
-            records = np.empty((number, 1, 0)), np.empty((number, 1, 0)), self._wrenches
+        nothing = np.empty((number, 1 if self.sensors else 0, 0))
+        records = nothing, nothing, self._wrenches
         every = count if self.sensors else count + 1
-        none = np.zeros(0, np.int64)
         with self.turn:
             job = Job(
-                self.store, alive, self.differences, driven, given, none, count, count, every, self.sensors,
+                self.store, alive, self.differences, driven, given, _NONE, count, count, every, self.sensors,
                 records,
             )  # fmt: skip
             self.run_job(job, None)
@@ -267,11 +271,12 @@ class Worlds(FixedAttributes):
                 raise ConcurrencyError(f"worlds like {self.world.name!r}: `progress` may not step them")
             with self.turn.used("stepped"):
                 self._crew.run(job, progress)
-        self.steps[job.worlds] += job.steps[job.worlds]
-        self.errors.update(job.errors)
-        failed = np.array(sorted(job.errors), np.int64)
-        for name in ("q", "u") if len(failed) else ():
-            self.store.view(name, slice(0, len(self._starts[0]["q"])))[failed] = np.nan
+        self.steps += job.steps  # none of those that took no part
+        if job.errors:
+            self.errors.update(job.errors)
+            failed = np.array(sorted(job.errors), np.int64)
+            for name in ("q", "u"):
+                self.store.view(name, slice(0, len(self._starts[0]["q"])))[failed] = np.nan
             self._wrenches[failed] = np.nan
         self.store.widen()
 

@@ -13,6 +13,7 @@ from kido.arrays import ReadOnlyArray, fixed, read_only_copy
 from kido.attributes import named_arguments
 from kido.constraints.body_constraint import BodyConstraint
 from kido.constraints.constraint import Constraint
+from kido.dynamics import flexible_rows
 from kido.dynamics.assembly import Assembler, Assembly, frozen_mask, random_generator
 from kido.dynamics.motion import ClosedSystem
 from kido.dynamics.registry import AUTO, solver_class
@@ -24,6 +25,7 @@ from kido.integrators.integrator import Integrator, count, positive
 from kido.integrators.simulate import Movable
 from kido.math.transform import as_flag, as_numbers, as_vector
 from kido.quantities.impulses import reactions
+from kido.quantities.soft import refuse_flexible
 from kido.skeleton import Skeleton
 from kido.skeleton.state.loads import wrench_of_row
 from kido.turns import Turn, in_turn
@@ -228,7 +230,7 @@ class ConstrainedDynamics(Movable):
 
         Args:
             freeze: coordinates, joints, or names of either, whose positions and velocities stay. Positions of LOCKED
-                coordinates stay anyway.
+                coordinates stay anyway, and those of modes of flexible bodies: what deforms them are forces.
             freeze_positions, freeze_velocities: the same for one of the two.
             limits: keep to joint limits; coordinates that start outside of theirs may stay there, but go no farther.
             restarts: how many other starts are tried.
@@ -252,6 +254,7 @@ class ConstrainedDynamics(Movable):
         close = positive(tolerance, f"{what}: tolerance")
         tries = count(restarts, f"{what}: restarts", zero=True)
         held = frozen_mask(skeleton, freeze, freeze_positions)
+        held |= np.array([dof.joint.has_modes for dof in skeleton.dofs], bool)
         moving = frozen_mask(skeleton, freeze, freeze_velocities)
         assembler = Assembler(system, held, as_flag(limits, f"{what}: limits"), time, close)
         found = assembler.positions(skeleton.positions, tries, random_generator(seed, what))
@@ -279,6 +282,8 @@ class ConstrainedDynamics(Movable):
         return u
 
     def _motion_system(self, forces: Any, integrator: Integrator, stabilization: Any) -> ClosedSystem:
+        if self._system.flex is not None:
+            refuse_flexible(self._skeleton, "motion of constrained dynamics")
         return ClosedSystem(
             self._skeleton, self._given, self._rates, self._name, self._passive, forces, integrator, stabilization
         )
@@ -314,10 +319,13 @@ class ConstrainedDynamics(Movable):
     @in_turn
     def actuator_forces(self) -> Array:
         """Forces (dofs,) of the actuators [N, N m]: as given, and what prescribed coordinates take."""
-        solver = self._evaluated_solver()
+        solver, flex = self._evaluated_solver(), self._system.flex
         out = np.zeros(self._system.num_dofs)
         self._restore(solver)
-        actuator_forces(solver.container.address, out)
+        if flex is not None:
+            flexible_rows.actuator_forces(solver.container.address, flex.address, out)
+        else:
+            actuator_forces(solver.container.address, out)
         return fixed(np.where(self._system.tree.prescribed != 0, out, solver.container.command))
 
     @in_turn
@@ -342,15 +350,22 @@ class ConstrainedDynamics(Movable):
         """Have the solver's data hold the state of the last call."""
         solver.data.q[:], solver.data.u[:], solver.data.udot[:] = self._q, self._u, self._udot
 
+    def _free_axis_forces(self, solver: DynamicsSolver, out: Array) -> None:
+        flex = self._system.flex
+        if flex is not None:
+            flexible_rows.free_axis_forces(solver.container.address, flex.address, out)
+        else:
+            free_axis_forces(solver.container.address, out)
+
     def _wrenches(self, solver: DynamicsSolver) -> list[tuple[Array, Array]]:
         """Wrench of each constraint on its second body, and the point that it is about."""
         system, lp = self._system, self._system.loops
         force = np.zeros(len(lp.kind))
         self._restore(solver)
-        free_axis_forces(solver.container.address, force)
+        self._free_axis_forces(solver, force)
         force[system.loops.slot[: system.num_rows]] = self.multipliers
         self._restore(solver)
-        free_axis_forces(solver.container.address, np.zeros_like(force))  # directions at this state
+        self._free_axis_forces(solver, np.zeros_like(force))  # directions at this state
         wrenches = np.concatenate([lp.moment, lp.force], axis=1) * force[:, None]
         made = []
         for k in range(len(system.constraints)):

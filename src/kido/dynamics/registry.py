@@ -7,10 +7,11 @@ import numpy as np
 from kido.dynamics.augmented import TreeAugmentedSolver, TreeSolver
 from kido.dynamics.embedding import CombinedSolver, EmbeddingSolver
 from kido.dynamics.embedding.container import aggregate, tie_of
+from kido.dynamics.flexible import KINDS as FLEXIBLE
 from kido.dynamics.fully_augmented import FullyAugmentedSolver
 from kido.dynamics.solver import DynamicsSolver
 from kido.dynamics.system import ConstrainedSystem
-from kido.errors import NameLookupError
+from kido.errors import ModelError, NameLookupError
 
 _KINDS: tuple[type[DynamicsSolver], ...] = (
     TreeAugmentedSolver,
@@ -38,7 +39,10 @@ def solver_class(name: str, system: ConstrainedSystem, stabilized: bool = False)
 
     Raises:
         NameLookupError: there is none.
+        ModelError: none of this name for flexible bodies.
     """
+    if system.flex is not None:
+        return _flexible_class(name, system)
     if isinstance(name, str) and name == AUTO:
         if system.num_rows == 0:
             return TreeSolver
@@ -48,6 +52,20 @@ def solver_class(name: str, system: ConstrainedSystem, stabilized: bool = False)
     if not isinstance(name, str) or name not in SOLVERS:
         raise NameLookupError("solver of constrained dynamics", name, [AUTO, *SOLVERS])
     return SOLVERS[name]
+
+
+def _flexible_class(name: str, system: ConstrainedSystem) -> type[DynamicsSolver]:
+    """The same of a system with flexible bodies: TA, or the tree's where there are no rows, unless it is named."""
+    if isinstance(name, str) and name == AUTO:
+        name = "tree" if system.num_rows == 0 else "TA"
+    if name not in FLEXIBLE:
+        if name in SOLVERS:
+            raise ModelError(
+                f"skeleton {system.skeleton.name!r} has flexible bodies, for which there is no solver {name!r}; there "
+                f"are {', '.join(map(repr, FLEXIBLE))}"
+            )
+        raise NameLookupError("solver of constrained dynamics", name, [AUTO, *SOLVERS])
+    return FLEXIBLE[name]
 
 
 def has_small_loops(system: ConstrainedSystem) -> bool:

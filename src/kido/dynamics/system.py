@@ -19,10 +19,11 @@ from kido.constraints.loop_table import LoopTable
 from kido.dynamics.rows import evaluate_rows
 from kido.dynamics.schema import DYNAMICS
 from kido.errors import ModelError, StateError
+from kido.flexible.filling import flex_of
 from kido.integrators.system import with_arrays
 from kido.joints import ActuatorType, JointKind
 from kido.math.transform import number_or_nan
-from kido.quantities.soft import refuse_free
+from kido.quantities.soft import refuse_free_points
 from kido.skeleton import Skeleton
 from kido.skeleton.joints.actuator import followed_dofs
 from kido.skeleton.state.actuation import is_prescribed, takes_force
@@ -69,7 +70,8 @@ class ConstrainedSystem(FixedAttributes):
         if not skeleton.mobile or skeleton.kinematic:
             raise ModelError(f"{what} is {'kinematic' if skeleton.mobile else 'immobile'}: it has no dynamics")
         self._data_of_skeleton = skeleton.current_state.compiled()
-        refuse_free(skeleton.current_state, "constrained dynamics")
+        refuse_free_points(skeleton.current_state, "constrained dynamics")
+        self.flex: Any = flex_of(skeleton)
         tree: TREE = skeleton.current_state.tree
         self._skeleton_tree = tree
         motors = np.flatnonzero(np.isin(tree.actuator, (ActuatorType.SERVO, ActuatorType.POSITION)))
@@ -305,13 +307,18 @@ class ConstrainedSystem(FixedAttributes):
         Raises:
             StateError: positions or velocities of the wrong count, or not finite; a time that is no finite number.
         """
+        from kido.dynamics.flexible import rows_at
+
         y, n = self._own, self.num_dofs
         time = self.checked_time(time)
         self.data.q[:], self.data.u[:] = self.checked_state(q, u)
         self.drive(y, time)
+        m = self.num_rows
+        if self.flex is not None:
+            phi, G, rate, gamma = rows_at(self, y)
+            return phi - y.aim[:m], G, rate, y.rate[:m].copy(), gamma
         phi, G, rate, gamma = (np.zeros(max(k, 1)) for k in (self.num_rows, self.num_rows * n, *[self.num_rows] * 2))
         evaluate_rows(y.address, phi, G, rate, gamma)
-        m = self.num_rows
         return phi[:m] - y.aim[:m], G[: m * n].reshape(m, n), rate[:m], y.rate[:m].copy(), gamma[:m]
 
     def phi(self, q: ArrayLike | None = None, time: float = 0.0) -> Array:

@@ -47,6 +47,7 @@ class Material:
         young: Young's modulus [Pa].
         density: [kg/m^3].
         poisson: Poisson's ratio, between -1 and 0.5.
+        expansion: coefficient of linear thermal expansion [1/K].
 
     Raises:
         ModelError: numbers out of range.
@@ -55,12 +56,15 @@ class Material:
     young: float
     density: float
     poisson: float = 0.3
+    expansion: float = 0.0
 
     def __post_init__(self) -> None:
         _check("Young's modulus", self.young)
         _check("density", self.density)
         if not -1.0 < number_or_nan(self.poisson) < 0.5:
             raise ModelError(f"Poisson's ratio: expected a number between -1 and 0.5, got {self.poisson!r}")
+        if not math.isfinite(number_or_nan(self.expansion)):
+            raise ModelError(f"expansion: expected a finite number, got {self.expansion!r}")
 
     @property
     def shear(self) -> float:
@@ -342,7 +346,7 @@ class _Beam:
         stiffness = np.concatenate([k for *_, k in self.fields])
         return Modes(
             masses, np.column_stack([x, offset]), shapes, stiffness, nodes, bent, names=names,
-            surface=self.surface(foreshortening), **damping,
+            surface=self.surface(foreshortening), thermal=self.thermal(), **damping,
         )  # fmt: skip
 
     def surface(self, foreshortening: bool) -> ModeSurface:
@@ -370,6 +374,23 @@ class _Beam:
             station=np.repeat(np.arange(STATIONS), k), arms=np.tile(np.column_stack([0.0 * y, y, z]), (STATIONS, 1)),
             fields={"strain": strains, "stress": self.material.young * strains},
         )  # fmt: skip
+
+    def thermal(self) -> Array:
+        """Modal forces (modes, 4) by warming and by gradients along x, y and z: E alpha times integrals of strain."""
+        line, a, m = self.line, self.section, self.material
+        ends, out = np.array([0.0, line.length]), []
+        for kind, shear, vectors, _ in self.fields:
+            value, _, angle = (N @ vectors for N in line.shapes(ends, shear))
+            own = np.zeros((vectors.shape[1], 4))
+            if kind == "axial":
+                inner = line.weight @ (line.shapes(line.x, shear)[0] @ vectors)
+                own[:, 0], own[:, 1] = a.area * value[1], a.area * (line.length * value[1] - inner)
+            elif kind == "bending_y":
+                own[:, 2] = -a.about_z * (angle[1] - angle[0])
+            elif kind == "bending_z":
+                own[:, 3] = -a.about_y * (angle[1] - angle[0])
+            out.append(m.young * m.expansion * own)
+        return np.concatenate(out)
 
 
 def _lowest(K: Array, M: Array, number: int, held: int, boundary: str, line: _Line, kind: str) -> tuple[Array, Array]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kido.attributes import FixedAttributes
 from kido.errors import ModelError, NameLookupError
 from kido.flexible.joint import ModalJoint, NodeJoint
-from kido.flexible.modes import Modes
+from kido.flexible.modes import Modes, numbers
 from kido.shapes import Mesh
 from kido.skeleton import BodyNode, ShapeNode, Skeleton
 
@@ -110,6 +111,28 @@ class FlexibleBody(FixedAttributes):
         if name not in self._nodes:
             raise NameLookupError(f"node of flexible body {self.body.name!r}", name, list(self._nodes))
         return self._nodes[name]
+
+    def warm(self, kelvin: float = 0.0, gradient: ArrayLike = (0.0, 0.0, 0.0)) -> None:
+        """Have it another temperature than that of its undeformed shape: its modes' springs rest where it warps to.
+
+        Exact where the modes have the deflection by warming (`reduced_modes(..., thermal=True)`; axial modes of beams
+        in the limit). What was set before is forgotten.
+
+        Args:
+            kelvin: warmer by [K], at the inboard node.
+            gradient: of temperature (3,) along the body's axes [K/m].
+
+        Raises:
+            ModelError: numbers that are not finite; modes that warming does not move.
+        """
+        field = np.append(numbers([kelvin], "kelvin", (1,)), numbers(gradient, "gradient", (3,)))
+        if not self.modes.thermal.any():
+            raise ModelError(
+                f"flexible body {self.body.name!r}: warming moves none of its modes; make them of a material with "
+                "thermal expansion"
+            )
+        joint = self.coordinates.parent_joint
+        joint.rest_position = (self.modes.thermal @ field) / joint.spring_stiffness
 
     def check(self) -> None:
         """See that edits of the skeleton have left what the body consists of.

@@ -141,6 +141,24 @@ def inverse_mass_matrix(tree, data, flex, q, M):
     return OK if status < 0 else 2 + status
 
 
+@direct_entry(f"{CALL},f8[:,::1],f8[:,::1])")
+def responses(tree, data, flex, q, impulses, out):
+    """M^-1 times rows of impulses (rows, coordinates); returns as `forward_dynamics` does."""
+    t, d, f = view(TREE, tree), view(DATA, data), view(FLEX, flex)
+    if read(q, d.q) != OK:
+        return REFUSED
+    n = t.parent.shape[0]
+    sweeps.positions(t, d, f, 0, n)
+    status = int(sweeps.articulated_inertias(t, d, f, 0, n, 0.0))
+    for k in range(impulses.shape[0]):
+        for j in range(impulses.shape[1]):
+            f.impulse[j] = impulses[k, j]
+        sweeps.respond(t, d, f, 0, n, f.impulse, f.response)
+        for j in range(impulses.shape[1]):
+            out[k, j] = f.response[j]
+    return OK if status < 0 else 2 + status
+
+
 @direct_entry(f"{CALL},f8[::1],f8[::1],i8,f8[::1])")
 def inverse_dynamics(tree, data, flex, q, u, udot, passive, tau):
     """Forces that give the accelerations."""
@@ -173,7 +191,7 @@ def forward_dynamics(tree, data, flex, q, u, tau, passive, udot):
 
 @direct_entry(f"{CALL},f8[::1])")
 def log_determinant(tree, data, flex, q, out):
-    """ln det M, to out[0]; returns as `forward_dynamics` does."""
+    """ln det M without rows and columns of prescribed coordinates, to out[0]; returns as `forward_dynamics` does."""
     t, d, f = view(TREE, tree), view(DATA, data), view(FLEX, flex)
     if read(q, d.q) != OK:
         return REFUSED
@@ -182,9 +200,21 @@ def log_determinant(tree, data, flex, q, out):
     status = int(sweeps.articulated_inertias(t, d, f, 0, n, 0.0))
     total = 0.0
     for k in range(d.Dinv.shape[0]):
-        total -= math.log(d.Dinv[k])
+        if t.prescribed[k] == 0:
+            total -= math.log(d.Dinv[k])
     out[0] = total
     return OK if status < 0 else 2 + status
+
+
+@direct_entry(f"{CALL},f8[:,::1])")
+def momentum_matrix(tree, data, flex, q, A):
+    """[angular about the world's origin; linear] momentum per unit velocities (6, coordinates)."""
+    t, d, f = view(TREE, tree), view(DATA, data), view(FLEX, flex)
+    if read(q, d.q) != OK:
+        return REFUSED
+    sweeps.positions(t, d, f, 0, t.parent.shape[0])
+    sweeps.momentum_matrix(t, d, f, A)
+    return OK
 
 
 @direct_entry(f"{CALL},f8[::1],f8[::1])")

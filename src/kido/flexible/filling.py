@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kido.flexible.body import FlexibleBody, flexible_bodies
 from kido.flexible.schema import FLEX
+from kido.skeleton import Skeleton
 from kido.skeleton.compiler import Links
 
 Indices = NDArray[np.int64]
@@ -61,6 +63,43 @@ def fill(parts: Sequence[Links]) -> FLEX:
         if values:
             getattr(flex, field)[:] = np.concatenate(values)
     return flex
+
+
+def flex_of(skeleton: Skeleton) -> FLEX | None:
+    """FLEX of a skeleton that is compiled; None: it has no flexible bodies.
+
+    Raises:
+        ModelError: as `fill`.
+    """
+    if not any(joint.has_modes for joint in skeleton.joints):
+        return None
+    return fill([skeleton.current_state.links])
+
+
+def without_modes(links: int) -> FLEX:
+    """FLEX of a skeleton without flexible bodies, for structs that must refer to one."""
+    none = np.full(links, -1, np.int64)
+    sizes = dict.fromkeys(("flexes", "dofs", "pairs", "nodes", "columns", "node_pairs"), 0)
+    return FLEX(flex_of_body=none, node_of_body=none.copy(), has_modes=np.zeros(links, np.int64), **sizes)
+
+
+def in_lanes(flex: FLEX, samples: int) -> FLEX:
+    """The same numbers for several states side by side; 0: for one.
+
+    Work space is its own; what modes are is copied.
+    """
+    sizes: dict[str, Any] = {}
+    for name in FLEX.arrays:
+        field, array = FLEX.fields[name], getattr(flex, name)
+        sizes |= {dim: n for dim, n in zip(field.dims, array.shape, strict=False) if isinstance(dim, str)}
+        if field.kind == "i":
+            sizes[name] = array
+    made = FLEX(samples=samples, **sizes)
+    for name in FLEX.arrays:
+        if FLEX.fields[name].kind != "i":
+            array = getattr(flex, name)
+            getattr(made, name)[:] = array[..., None] if samples else array
+    return made
 
 
 def _starts(counts: Indices) -> Indices:

@@ -100,6 +100,8 @@ class Modes(FixedAttributes):
         damping_ratio: of critical damping: one number or (n,), not negative.
         rayleigh: a [1/s] and b [s] of a damping a M + b K besides, not negative.
         names: of the modes, by default mode1, mode2, ...
+        thermal: (n, 4) modal forces per kelvin of warming, and per K/m of a gradient of temperature along x, y and z
+            that is zero at the origin; by default zero.
         surface: what is seen of the body, and stress and strain on it; nothing is computed with it.
 
     Raises:
@@ -120,6 +122,7 @@ class Modes(FixedAttributes):
         damping_ratio: ArrayLike = 0.0,
         rayleigh: ArrayLike = (0.0, 0.0),
         names: Sequence[str] | None = None,
+        thermal: ArrayLike | None = None,
         surface: ModeSurface | None = None,
     ):
         rho = numbers(positions, "positions", (None, 3))
@@ -134,7 +137,8 @@ class Modes(FixedAttributes):
         self.stiffness = fixed(_positive(numbers(stiffness, "stiffness", (n,)), self.names))
         self.mass_matrix = fixed(np.einsum("pam,pan->mn", phi, phi))
         _check_orthogonal(self.mass_matrix, self.names)
-        self.damping = fixed(self._damping(damping_ratio, rayleigh))
+        self.damping = fixed(modal_damping(self.stiffness, np.diag(self.mass_matrix), damping_ratio, rayleigh))
+        self.thermal = _thermal(thermal, n)
         self.nodes = _checked_nodes(nodes, n)
         self.surface = _checked_surface(surface, n)
         self.mass = float(one @ one)
@@ -183,7 +187,7 @@ class Modes(FixedAttributes):
         return {
             "names": list(self.names),
             "mass": self.mass,
-            **{key: getattr(self, key) for key in _SIZES},
+            **{key: getattr(self, key) for key in (*_SIZES, "thermal")},
             "nodes": nodes,
             **({} if self.surface is None else {"surface": self.surface.to_dict()}),
         }
@@ -213,6 +217,7 @@ class Modes(FixedAttributes):
             raise ModelError(f"damping: expected numbers that are not negative, got {given['damping'].tolist()}")
         for key, array in given.items():
             setattr(made, key, fixed(array))
+        made.thermal = _thermal(data.get("thermal"), n)
         made.nodes = _checked_nodes(
             [ModeNode(node["name"], **{key: node.get(key) for key in _NODE}) for node in data["nodes"]], n
         )
@@ -221,20 +226,25 @@ class Modes(FixedAttributes):
         made.surface = _checked_surface(ModeSurface.from_dict(data["surface"]) if "surface" in data else None, n)
         return made
 
-    def _damping(self, ratio: ArrayLike, rayleigh: ArrayLike) -> Array:
-        n, M = self.number, np.diag(self.mass_matrix)
-        zeta = numbers(ratio if np.ndim(ratio) else [ratio] * n, "damping_ratio", (n,))
-        a, b = numbers(rayleigh, "rayleigh", (2,))
-        for what, given in (("damping_ratio", zeta), ("rayleigh", np.array([a, b]))):
-            if not (given >= 0.0).all():
-                raise ModelError(f"{what}: expected numbers that are not negative, got {given.tolist()}")
-        return 2.0 * zeta * np.sqrt(self.stiffness * M) + a * M + b * self.stiffness
-
     def __repr__(self) -> str:
         shown = ", ".join(f"{w / (2 * np.pi):.4g}" for w in self.frequencies[:6])
         more = ", ..." if self.number > 6 else ""
         nodes = ", ".join(node.name for node in self.nodes)
         return f"Modes({self.number} of {self.mass:.4g} kg at {shown}{more} Hz; nodes: {nodes or 'none'})"
+
+
+def modal_damping(stiffness: Array, mass: Array, ratio: ArrayLike = 0.0, rayleigh: ArrayLike = (0.0, 0.0)) -> Array:
+    """Damping (n,) of modes by their stiffness and mass (n,): 2 ratio sqrt(k m) + a m + b k, with rayleigh = (a, b).
+
+    Raises:
+        ModelError: numbers that are negative, not finite, or of another size.
+    """
+    zeta = numbers(ratio if np.ndim(ratio) else [ratio] * len(mass), "damping_ratio", (len(mass),))
+    a, b = numbers(rayleigh, "rayleigh", (2,))
+    for what, given in (("damping_ratio", zeta), ("rayleigh", np.array([a, b]))):
+        if not (given >= 0.0).all():
+            raise ModelError(f"{what}: expected numbers that are not negative, got {given.tolist()}")
+    return 2.0 * zeta * np.sqrt(stiffness * mass) + a * mass + b * stiffness
 
 
 def second_moment(a: Array, b: Array) -> Array:
@@ -291,6 +301,10 @@ def symmetric(value: Any, what: str, shape: tuple[int, ...]) -> Array:
     if np.abs(array - array.swapaxes(-1, -2)).max(initial=0.0) > 1e-9 * np.abs(array).max(initial=0.0):
         raise ModelError(f"{what}: expected second derivatives, symmetric in the last two indices")
     return 0.5 * (array + array.swapaxes(-1, -2))
+
+
+def _thermal(given: ArrayLike | None, n: int) -> Array:
+    return fixed(np.zeros((n, 4)) if given is None else numbers(given, "thermal", (n, 4)))
 
 
 def _names(names: Sequence[str] | None, n: int) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ Source: Wallrapp and Schwertassek (1991); Jain and Rodriguez (1992); the form of
 
 from __future__ import annotations
 
-from kido.jit import inlined, kernel
+from kido.jit import inlined, kernel, where_positive
 from kido.joints.frames import joint_frame, rotation_of
 from kido.kernels.inertia import body_inertia
 from kido.math.lie import left_jacobian_coefficients
@@ -44,14 +44,15 @@ def left_jacobian(a, b, t0, t1, t2, x, y, z):
 @kernel
 def coefficient_rates(n2):
     """Derivatives of both coefficients of the left Jacobian by n2 = n^2."""
-    if n2 < _SERIES:
-        a, b = 0.0, 0.0
-        for k in range(6, -1, -1):
-            a = a * n2 + _A[k]
-            b = b * n2 + _B[k]
-        return a, b
+    p, q = 0.0, 0.0
+    for k in range(6, -1, -1):
+        p = p * n2 + _A[k]
+        q = q * n2 + _B[k]
     a, b = left_jacobian_coefficients(n2)
-    return (0.5 * (1.0 - n2 * b) - a) / n2, (a - 3.0 * b) / (2.0 * n2)
+    large = n2 - _SERIES
+    safe = where_positive(large, n2, 1.0)
+    a, b = (0.5 * (1.0 - n2 * b) - a) / safe, (a - 3.0 * b) / (2.0 * safe)
+    return where_positive(large, a, p), where_positive(large, b, q)
 
 
 @kernel

@@ -37,3 +37,4 @@ class FLEX(Struct):
     start_u = floats("dofs", doc="work of steps: velocities before")
     impulse = floats("dofs", unit="N s", doc="work: impulses on coordinates")
     response = floats("dofs", doc="work: velocities that they bring")
+    sums = floats(6, doc="work: a momentum")

@@ -24,7 +24,7 @@ from kido.flexible.motion import (
     node_velocity,
     set_row,
 )
-from kido.jit import all_positive, clear, inlined, kernel
+from kido.jit import all_positive, clear, inlined, kernel, where_positive
 from kido.joints.motion import hinge_column
 from kido.kernels.articulated import add_to_parent, at_parent
 from kido.kernels.energy import potential_energy as rigid_potential_energy
@@ -271,17 +271,21 @@ def node_inertia(t, d, f, i):
 def eliminate_modes(t, d, f, i, h, status):
     """Take the modes of link i out of its P, last to first; returns the status as `eliminate_joint` does.
 
-    h: time step; dampers and springs add h (D + h K / 4) to the modal inertia, as those of joints do.
+    h: time step; dampers and springs add h (D + h K / 4) to the modal inertia, as those of joints do. Prescribed
+    modes are not eliminated.
     """
     c = f.flex_of_body[i]
     m0, pair, number = f.first_mode[c], f.first_pair[c], f.number[c]
     P = read_inertia(d, i)
     for m in range(number - 1, -1, -1):
         k, row = m0 + m, pair + m * number
+        if t.prescribed[k] != 0:
+            d.Dinv[k] = 0.0
+            continue
         D = f.ff[row + m] + h * (t.damping[k] + 0.25 * h * t.stiffness[k])
         if not all_positive(D):
-            status = float(k)
-            D = 1.0
+            status = where_positive(D, status, k)
+            D = where_positive(D, D, 1.0)
         inverse = 1.0 / D
         d.Dinv[k] = inverse
         u0, u1, u2, u3, u4, u5 = d.U[k, 0], d.U[k, 1], d.U[k, 2], d.U[k, 3], d.U[k, 4], d.U[k, 5]
@@ -334,13 +338,15 @@ def node_bias(t, d, f, i, share):
 
 
 @inlined
-def modes_bias(d, f, i, tau):
-    """e of the modes of link i from zf, whose share in z goes on, last to first."""
+def modes_bias(t, d, f, i, share, tau):
+    """e of the modes of link i from zf, whose share in z goes on, last to first; of prescribed ones what is given."""
     c = f.flex_of_body[i]
     m0, pair, number = f.first_mode[c], f.first_pair[c], f.number[c]
     for m in range(number - 1, -1, -1):
         k = m0 + m
         e = (tau[k] - f.zf[k]) * d.Dinv[k]
+        if t.prescribed[k] != 0:
+            e = share * d.udot[k]
         d.e[k] = e
         add_row(d.z, i, d.U[k, 0] * e, d.U[k, 1] * e, d.U[k, 2] * e, d.U[k, 3] * e, d.U[k, 4] * e, d.U[k, 5] * e)
         for n in range(m):
@@ -355,7 +361,7 @@ def gather(t, d, f, first, last, share, tau):
             node_bias(t, d, f, i, share)
         elif f.has_modes[i] == 0:
             if f.flex_of_body[i] >= 0:
-                modes_bias(d, f, i, tau)
+                modes_bias(t, d, f, i, share, tau)
             joint_bias(t, d, first, i, share, tau)
 
 
@@ -375,16 +381,18 @@ def scatter(t, d, f, first, last, share, A, out):
         if f.node_of_body[i] >= 0:
             add_node_motion(t, d, f, i, A, out)
         if f.flex_of_body[i] >= 0:
-            modes_give_way(d, f, i, A, out)
+            modes_give_way(t, d, f, i, A, out)
 
 
 @inlined
-def modes_give_way(d, f, i, A, out):
-    """`out` of link i's modes from its row of A, first to last."""
+def modes_give_way(t, d, f, i, A, out):
+    """`out` of link i's modes from its row of A, first to last; prescribed ones keep what they have."""
     c = f.flex_of_body[i]
     m0, pair, number = f.first_mode[c], f.first_pair[c], f.number[c]
     for m in range(number):
         k = m0 + m
+        if t.prescribed[k] != 0:
+            continue
         s = column_dot_of(d.U, k, A, i)
         for n in range(m):
             s += f.ff[pair + m * number + n] * out[m0 + n]
@@ -405,11 +413,13 @@ def accelerate(t, d, f, first, last):
 
 @kernel
 def respond(t, d, f, first, last, impulses, out):
-    """M^-1 times impulses on coordinates, to `out`; needs `articulated_inertias`."""
+    """M^-1 times impulses on coordinates, to `out`, zero there for prescribed ones; needs `articulated_inertias`."""
     for i in range(first, last):
         set_row(d.z, i, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for k in range(t.first_dof[first], t.first_dof[last]):
         f.zf[k] = 0.0
+        if t.prescribed[k] != 0:
+            out[k] = 0.0
     gather(t, d, f, first, last, 0.0, impulses)
     scatter(t, d, f, first, last, 0.0, d.B, out)
 
@@ -464,6 +474,21 @@ def momentum(t, d, f, out):
         out[3] += h3
         out[4] += h4
         out[5] += h5
+
+
+@kernel
+def momentum_matrix(t, d, f, A):
+    """Columns (6, coordinates) of `momentum` per unit velocity; needs `positions`, and writes over velocities."""
+    n = t.parent.shape[0]
+    for k in range(d.u.shape[0]):
+        d.u[k] = 0.0
+    for k in range(d.u.shape[0]):
+        d.u[k] = 1.0
+        velocities(t, d, f, 0, n)
+        momentum(t, d, f, f.sums)
+        d.u[k] = 0.0
+        for r in range(6):
+            A[r, k] = f.sums[r]
 
 
 @kernel

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.attributes import dataclass
 from kido.errors import ModelError
-from kido.gym.transition import Transition
+from kido.gym.transition import States, Transition
 from kido.reprs import brief
 from kido.simulation import World
 
@@ -76,7 +76,8 @@ class Environment:
         info: numbers by name for the infos, (worlds, ...) each.
         gears: forces of actuators for actions of 1 by names of coordinates, in the order of the actions; the action
             space is [-1, 1] unless another is given. Commands are those of actions clipped to their space.
-        commands: instead, commands (worlds, dofs) of actions (worlds, ...); it needs the `action_space`.
+        commands: instead, commands (worlds, dofs) of actions (worlds, ...), clipped to their space, and of the `States`
+            that they were chosen in; it needs the `action_space`.
         action_space: a `gymnasium.spaces.Box` or `Discrete`.
         observation_space: unbounded numbers of 64 bits by default, of the shape that `observation` returns.
         start: where an episode begins: from a generator of random numbers a `Start` of one world; by default as
@@ -98,7 +99,7 @@ class Environment:
     terminated: Callable[[Transition], NDArray[np.bool_]] | None = None
     info: Callable[[Transition], Mapping[str, NDArray]] | None = None
     gears: Mapping[str, float] | None = None
-    commands: Callable[[NDArray], Array] | None = None
+    commands: Callable[[NDArray, States], Array] | None = None
     action_space: Space | None = None
     observation_space: Space | None = None
     start: Callable[[np.random.Generator], Start] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -42,6 +43,7 @@ class Lanes(FixedAttributes):
     """
 
     goals: Array
+    elapsed: NDArray[np.int64]
 
     def __init__(self, environment: Environment, number: int, threads: int | None = None, lanes: bool = True):
         self.environment = environment
@@ -59,7 +61,12 @@ class Lanes(FixedAttributes):
         self._model = Model(self._skeleton())
         self.time_step = environment.frame_skip * float(model.time_step)
         self.elapsed = np.zeros(number, np.int64)
-        self.action_space = self._action_space()
+        self.action_space = space = self._action_space()
+        shape = (number, *(space.shape or ()))
+        self._shape, self._last_actions = shape, np.zeros(shape, space.dtype)
+        self._bounds = None
+        if isinstance(space, spaces.Box):
+            self._bounds = space.low.astype(float), space.high.astype(float)
         self._speeds: Array | None = None
         if environment.speed_limits:
             limits = {self._dof(name, "speed_limits"): limit for name, limit in environment.speed_limits.items()}
@@ -102,7 +109,9 @@ class Lanes(FixedAttributes):
         if e.gears is None:
             space = e.action_space
         else:
-            self._driven = np.array([self._dof(name, "gears") for name in e.gears])
+            driven = [self._dof(name, "gears") for name in e.gears]
+            in_a_row = driven == [*range(driven[0], driven[0] + len(driven))] if driven else False
+            self._driven = slice(driven[0], driven[-1] + 1) if in_a_row else np.array(driven, np.int64)
             self._gears = np.array(list(e.gears.values()), dtype=float)
             space = e.action_space or spaces.Box(-1.0, 1.0, (len(e.gears),), np.float32)
             if space.shape != (len(e.gears),):
@@ -141,18 +150,20 @@ class Lanes(FixedAttributes):
         starts = [self._start(rng) for rng in generators]
         q, u, goals = (np.array([start[k] for start in starts]) for k in range(3))
         self.worlds.reset(which, q, u, properties)
-        self._q[which], self._u[which] = q, u
+        # what transitions have is left as it was
+        mine = ("_q", "_u", "goals", "elapsed", "_last_actions")
+        for name, values in zip(mine, (q, u, goals, 0, 0), strict=True):
+            changed = getattr(self, name).copy()
+            changed[which] = values
+            setattr(self, name, changed)
         self._last = None
-        self.goals[which] = goals
-        self.elapsed[which] = 0
 
     def present(self) -> Transition:
         """The worlds as at a beginning: without a step before."""
         q, u = self._q.copy(), self._u.copy()
-        n = len(q)
-        space = self.action_space
+        n, none = len(q), np.zeros(self._shape, self.action_space.dtype)
         return Transition(
-            q, u, self._model, actions=np.zeros((n, *(space.shape or ())), space.dtype), time_step=self.time_step,
+            q, u, self._model, actions=none, last_actions=none, time_step=self.time_step,
             elapsed=self.elapsed.copy(), goals=self.goals.copy(),
             contact_wrenches=np.zeros((n, len(self.environment.bodies), 6)), actuator_forces=np.zeros(q.shape),
         )  # fmt: skip
@@ -165,16 +176,21 @@ class Lanes(FixedAttributes):
         Raises:
             StateError: another shape, not numbers, not finite, or none of a discrete space; names the world.
         """
-        space, n = self.action_space, len(self)
-        given = np.asarray(actions)
+        given: NDArray = np.asarray(actions)
+        if self._bounds is not None and given.shape == self._shape and given.dtype in (np.float32, np.float64):
+            flat = given.reshape(-1)
+            if math.isfinite(flat.dot(flat)):  # else some are not finite, or so large that it takes a closer look
+                return given
+        space = self.action_space
         discrete = isinstance(space, spaces.Discrete)
         if given.dtype.kind not in ("iub" if discrete else "iubf"):
             raise StateError(
                 f"{self._what}: actions: expected {'whole ' if discrete else ''}numbers, got {actions!r:.80}"
             )
-        shape = (n, *(space.shape or ()))
-        if given.shape != shape:
-            raise StateError(f"{self._what}: actions: expected an array of shape {shape}, got one of {given.shape}")
+        if given.shape != self._shape:
+            raise StateError(
+                f"{self._what}: actions: expected an array of shape {self._shape}, got one of {given.shape}"
+            )
         if isinstance(space, spaces.Discrete):
             bad = (given < space.start) | (given >= space.start + space.n)
             wanted = f"numbers from {space.start} to {space.start + space.n - 1}"
@@ -187,13 +203,13 @@ class Lanes(FixedAttributes):
             )
         return given
 
-    def _commands(self, actions: NDArray) -> Array:
-        space = self.action_space
-        if isinstance(space, spaces.Box):
-            actions = np.clip(actions.astype(float), space.low, space.high)
+    def _commands(self, actions: NDArray, before: States) -> Array:
+        if self._bounds is not None:
+            low, high = self._bounds
+            actions = np.minimum(np.maximum(actions, low), high)
         if self.environment.commands is not None:
-            return self.environment.commands(actions)
-        commands = np.zeros((len(self), self.worlds.num_dofs))
+            return self.environment.commands(actions, before)
+        commands = np.zeros(self._q.shape)
         commands[:, self._driven] = self._gears * actions
         return commands
 
@@ -203,28 +219,33 @@ class Lanes(FixedAttributes):
         Returns:
             What it led to, and why worlds failed, by number; these are as they were before the step.
         """
-        before = States(self._q.copy(), self._u.copy(), self._model) if self._last is None else self._last.alone()
-        self.worlds.step(self._commands(actions), self.environment.frame_skip)
-        self.elapsed += 1
-        q, u = np.array(self.worlds.positions), np.array(self.worlds.velocities)
-        wrenches = np.array(self.worlds.contact_wrenches) if self.environment.bodies else self._no_wrenches
-        forces = np.array(self.worlds.actuator_forces)
-        failed = dict(self.worlds.errors)
-        for k in failed:
-            q[k], u[k], forces[k] = before.positions[k], before.velocities[k], 0.0
-            wrenches[k] = 0.0
-        u = self._within(u)
-        self._q, self._u = q, u
-        found = Transition(
-            q.copy(), u.copy(), self._model, before=before, actions=actions, time_step=self.time_step,
-            elapsed=self.elapsed.copy(), goals=self.goals.copy(), contact_wrenches=wrenches, actuator_forces=forces,
+        worlds, last = self.worlds, self._last
+        before = States.of(positions=self._q, velocities=self._u, _model=self._model) if last is None else last.alone()
+        q, u = map(np.array, worlds.step(self._commands(actions, before), self.environment.frame_skip))
+        self.elapsed = self.elapsed + 1
+        wrenches = np.array(worlds.contact_wrenches) if self.environment.bodies else self._no_wrenches
+        forces = np.array(worlds.actuator_forces)
+        failed = worlds.errors
+        if failed:
+            failed = dict(failed)
+            for k in failed:
+                q[k], u[k], forces[k] = before.positions[k], before.velocities[k], 0.0
+                wrenches[k] = 0.0
+        if self._speeds is not None:
+            u = self._within(u)
+        self._q, self._u, actions = q, u, actions.copy()
+        self._last = found = Transition.of(
+            positions=q, velocities=u, _model=self._model, before=before, actions=actions,
+            last_actions=self._last_actions, time_step=self.time_step, elapsed=self.elapsed,
+            goals=self.goals, contact_wrenches=wrenches, actuator_forces=forces,
         )  # fmt: skip
-        self._last = found
+        self._last_actions = actions
         return found, failed
 
     def _within(self, u: Array) -> Array:
         """Velocities within their limits; what is not is brought there."""
-        if self._speeds is None or not (np.abs(u) > self._speeds).any():
+        assert self._speeds is not None
+        if not (np.abs(u) > self._speeds).any():
             return u
         u = np.clip(u, -self._speeds, self._speeds)
         self.worlds.put("velocities", u)
@@ -240,12 +261,15 @@ class Lanes(FixedAttributes):
         """Rewards, whether episodes have ended, and the infos of a step. What has failed has ended, with reward 0."""
         e, n = self.environment, len(self)
         given = e.reward(transition)
-        terms: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
-        reward = np.zeros(n)
-        for term in terms.values() if isinstance(given, Mapping) else (given,):
-            reward += np.asarray(term)
+        infos: dict[str, NDArray] = {}
+        if isinstance(given, Mapping):
+            reward = np.zeros(n)
+            for name, term in given.items():
+                infos[f"reward_{name}"] = values = _row(term, n)
+                reward += values
+        else:
+            reward = _row(given, n)
         ended = np.zeros(n, bool) if e.terminated is None else np.array(e.terminated(transition), bool)
-        infos = {f"reward_{name}": np.zeros(n) + term for name, term in terms.items()}
         for k in failed:
             reward[k], ended[k] = 0.0, True
             for values in infos.values():
@@ -275,6 +299,12 @@ class Lanes(FixedAttributes):
         color = self._renderer.render(Camera(Pinhole(view.width, view.height), pose)).color
         assert color is not None
         return color
+
+
+def _row(values: Any, n: int) -> Array:
+    """Numbers of n worlds, of its own memory."""
+    found = np.array(values, dtype=float)
+    return found if found.shape == (n,) else np.zeros(n) + found
 
 
 def _stacked(drawn: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

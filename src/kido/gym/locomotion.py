@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from kido.gym import robots
+from kido.gym import measures, robots
 from kido.gym.environment import Environment, Start, View, around
 from kido.gym.transition import Array, States, Transition
 from kido.simulation import World
@@ -27,7 +27,13 @@ FREE = 6  # coordinates of what floats
 
 def effort(t: Transition, weight: float) -> Array:
     """The cost of actions."""
-    return -weight * np.square(t.actions.astype(float)).sum(axis=1)
+    a = t.actions.astype(float)
+    return -weight * (a * a).sum(axis=1)
+
+
+def within(values: Array, low: float, high: float) -> Array:
+    """Numbers brought between two; of few of them `numpy.clip` takes several times as long."""
+    return np.minimum(np.maximum(values, low), high)
 
 
 def between(values: Array, limits: Range) -> Any:
@@ -37,7 +43,7 @@ def between(values: Array, limits: Range) -> Any:
 
 def unless(healthy: Test, terminate: bool) -> Test | None:
     """Ends where a robot is not healthy, if that ends episodes."""
-    return (lambda t: ~healthy(t)) if terminate else None
+    return (lambda t: ~t.once(healthy)) if terminate else None
 
 
 # In a vertical plane --------------------------------------------------------------------------------------------
@@ -67,19 +73,19 @@ def _runner(
         return t.rate(t.positions[:, 0], t.before.positions[:, 0])
 
     def reward(t: Transition) -> dict[str, Array]:
-        terms = {"forward": weights[0] * speed(t)}
+        terms = {"forward": weights[0] * t.once(speed)}
         if healthy is not None:
-            terms["survive"] = healthy[1] * healthy[0](t)
+            terms["survive"] = healthy[1] * t.once(healthy[0])
         return terms | {"ctrl": effort(t, weights[1])}
 
     def info(t: Transition) -> dict[str, Array]:
-        found = {"x_position": t.positions[:, 0], "x_velocity": speed(t)}
+        found = {"x_position": t.positions[:, 0], "x_velocity": t.once(speed)}
         return found | ({} if healthy is None else {"z_distance_from_origin": t.positions[:, 1] - 1.25})
 
     return Environment(
         name=name,
         model=model,
-        observation=lambda t: np.concatenate([t.positions[:, skip:], np.clip(t.velocities, -fastest, fastest)], axis=1),
+        observation=lambda t: np.concatenate([t.positions[:, skip:], within(t.velocities, -fastest, fastest)], axis=1),
         reward=reward,
         terminated=None if healthy is None else unless(healthy[0], healthy[2]),
         info=info,
@@ -108,10 +114,13 @@ def hopper(
     Source: Erez, Tassa, Todorov (2011), Infinite-horizon model predictive control for nonlinear periodic tasks.
     """
 
+    # of height, angle and the others, and of velocities: open intervals
+    low, high = np.array([healthy_z_range, healthy_angle_range, *[healthy_state_range] * 9], dtype=float).T
+    low[1], high[1] = max(low[1], healthy_state_range[0]), min(high[1], healthy_state_range[1])
+
     def healthy(t: Transition) -> Any:
-        state = np.concatenate([t.positions[:, 2:], t.velocities], axis=1)
-        upright = between(t.positions[:, 1], healthy_z_range) & between(t.positions[:, 2], healthy_angle_range)
-        return upright & between(state, healthy_state_range).all(axis=1)
+        state = np.concatenate([t.positions[:, 1:], t.velocities], axis=1)
+        return ((state > low) & (state < high)).all(axis=1)
 
     return _runner(
         "Hopper", robots.hopper, dict.fromkeys(("thigh_joint", "leg_joint", "foot_joint"), 200.0),
@@ -173,30 +182,17 @@ def floating(s: States) -> tuple[Array, Array]:
         [x, y, z, quaternion (w, x, y, z), joints] (worlds, dofs + 1) and [velocity in world axes, angular velocity in
         body axes, joints] (worlds, dofs).
     """
-    r = s.positions[:, :3]
-    angle = np.sqrt((r * r).sum(axis=1))[:, None]
-    vector = 0.5 * np.sinc(angle / (2.0 * np.pi)) * r  # sin(angle / 2) along the axis
-    R = s.transforms[:, 0, :3, :3]
-    linear = (R * s.velocities[:, None, 3:FREE]).sum(axis=2)
-    return (
-        np.concatenate([s.positions[:, 3:FREE], np.cos(0.5 * angle), vector, s.positions[:, FREE:]], axis=1),
-        np.concatenate([linear, s.velocities[:, :3], s.velocities[:, FREE:]], axis=1),
-    )
-
-
-def _cross(a: Array, b: Array) -> Array:
-    """Cross products of rows of three numbers; `numpy.cross` takes several times as long for few of them."""
-    found = np.empty(np.broadcast_shapes(a.shape, b.shape))
-    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        found[..., i] = a[..., j] * b[..., k] - a[..., k] * b[..., j]
+    n, dofs = s.positions.shape
+    found = np.empty((n, dofs + 1)), np.empty((n, dofs))
+    measures.floating_state(s.positions, s.velocities, s.transforms, *found)
     return found
 
 
 def external_wrenches(t: Transition) -> Array:
     """(worlds, bodies, 6) contact wrenches on all bodies as [moment; force] about the robot's centre of mass."""
-    arm = t.transforms[:, :, :3, 3] - t.com[:, None]
-    moment, force = t.contact_wrenches[..., :3], t.contact_wrenches[..., 3:]
-    return np.concatenate([moment + _cross(arm, force), force], axis=2)
+    found = np.empty(t.contact_wrenches.shape)
+    measures.wrenches_about(t.transforms, t.com, t.contact_wrenches, found, 0)
+    return found
 
 
 def _floating_info(t: Transition, x_velocity: Array, y_velocity: Array) -> dict[str, Array]:
@@ -260,12 +256,12 @@ def ant(
         return (z >= healthy_z_range[0]) & (z <= healthy_z_range[1])
 
     def clipped(t: Transition) -> Array:
-        return np.clip(t.once(external_wrenches), *contact_force_range).reshape(len(t), -1)
+        return within(t.once(external_wrenches), *contact_force_range).reshape(len(t), -1)
 
     def observation(t: Transition) -> Array:
         q, u = floating(t)
         parts = [q[:, 2 if exclude_current_positions_from_observation else 0 :], u]
-        return np.concatenate([*parts, clipped(t)] if include_cfrc_ext_in_observation else parts, axis=1)
+        return np.concatenate([*parts, t.once(clipped)] if include_cfrc_ext_in_observation else parts, axis=1)
 
     def velocities(t: Transition) -> tuple[Array, Array]:
         x, y = (t.rate(t.positions[:, k], t.before.positions[:, k]) for k in (3, 4))
@@ -276,13 +272,13 @@ def ant(
         model=robots.ant,
         observation=observation,
         reward=lambda t: {
-            "forward": forward_reward_weight * velocities(t)[0],
-            "survive": healthy_reward * healthy(t),
+            "forward": forward_reward_weight * t.once(velocities)[0],
+            "survive": healthy_reward * t.once(healthy),
             "ctrl": effort(t, ctrl_cost_weight),
-            "contact": -contact_cost_weight * np.square(clipped(t)).sum(axis=1),
+            "contact": -contact_cost_weight * np.square(t.once(clipped)).sum(axis=1),
         },
         terminated=unless(healthy, terminate_when_unhealthy),
-        info=lambda t: _floating_info(t, *velocities(t)),
+        info=lambda t: _floating_info(t, *t.once(velocities)),
         gears={f"{part}_{k}": 150.0 for k in (4, 1, 2, 3) for part in ("hip", "ankle")},
         start=_around_floating(skeleton, 8, reset_noise_scale, reset_noise_scale),
         skeleton=skeleton.name,
@@ -294,8 +290,9 @@ def ant(
 
 def com_velocities(t: Transition) -> Array:
     """(worlds, bodies, 6) [angular; linear] velocities of the bodies' points at the robot's centre of mass."""
-    w, v = t.body_velocities[..., :3], t.body_velocities[..., 3:]
-    return np.concatenate([w, v + _cross(w, t.com[:, None] - t.transforms[..., :3, 3])], axis=2)
+    found = np.empty(t.body_velocities.shape)
+    measures.wrenches_about(t.transforms, t.com, t.body_velocities, found, 1)
+    return found
 
 
 def humanoid(
@@ -343,7 +340,7 @@ def humanoid(
 
     def contact(t: Transition) -> Array:
         cost = contact_cost_weight * np.square(t.once(external_wrenches)).reshape(len(t), -1).sum(axis=1)
-        return -np.clip(cost, *contact_cost_range)
+        return -within(cost, *contact_cost_range)
 
     arms = [f"{side}_{part}" for side in ("right", "left") for part in ("shoulder1", "shoulder2", "elbow")]
     gears = dict.fromkeys(("abdomen_y", "abdomen_z", "abdomen_x"), 100.0)
@@ -355,13 +352,13 @@ def humanoid(
         model=robots.humanoid,
         observation=observation,
         reward=lambda t: {
-            "survive": healthy_reward * healthy(t),
-            "forward": forward_reward_weight * velocities(t)[0],
+            "survive": healthy_reward * t.once(healthy),
+            "forward": forward_reward_weight * t.once(velocities)[0],
             "ctrl": effort(t, ctrl_cost_weight),
             "contact": contact(t),
         },
         terminated=unless(healthy, terminate_when_unhealthy),
-        info=lambda t: _floating_info(t, *velocities(t)),
+        info=lambda t: _floating_info(t, *t.once(velocities)),
         gears=gears,
         action_space=spaces.Box(-0.4, 0.4, (17,), np.float32),
         start=_around_floating(skeleton, 17, reset_noise_scale, None),

@@ -9,9 +9,11 @@ from typing import Any
 import gymnasium
 
 from kido.errors import NameLookupError
+from kido.gym.arms import arm_pick, arm_push, arm_reach
 from kido.gym.classic import cart_pole, pendulum
 from kido.gym.environment import Environment
 from kido.gym.locomotion import ant, half_cheetah, hopper, humanoid, reacher, walker2d
+from kido.gym.quadruped import quadruped
 from kido.gym.single import KidoEnv
 from kido.gym.vector import KidoVectorEnv
 
@@ -74,5 +76,6 @@ def make_vector(name: str, num_envs: int = 1, **options: Any) -> KidoVectorEnv:
     return environment(name, **options).vector(num_envs, **faces)
 
 
-for _maker in (cart_pole, pendulum, reacher, hopper, walker2d, half_cheetah, ant, humanoid):
+for _maker in (cart_pole, pendulum, reacher, hopper, walker2d, half_cheetah, ant, humanoid, quadruped, arm_reach,
+               arm_push, arm_pick):  # fmt: skip
     register(_maker().name, _maker)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kido.attributes import FixedAttributes
 from kido.batch import Batch
+from kido.gym import measures
 
 if TYPE_CHECKING:
     from kido.skeleton import Skeleton
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Model", "States", "Transition"]
 
 Array = NDArray[np.float64]
+_OF_STATES = ("positions", "velocities", "_model", "transforms", "body_velocities", "_centres", "inertias")
 Found = TypeVar("Found")
 
 
@@ -27,11 +29,12 @@ class Model:
     Attributes:
         skeleton: the one that is driven.
         batch: its kinematics.
+        dofs: number of its coordinates.
         mass, com, moment: of its bodies (bodies,), (bodies, 3), (bodies, 3, 3), about their centres of mass.
     """
 
     def __init__(self, skeleton: Skeleton):
-        self.skeleton, self.batch = skeleton, Batch(skeleton, threads=1)
+        self.skeleton, self.batch, self.dofs = skeleton, Batch(skeleton, threads=1), skeleton.num_dofs
         self.mass = np.array([body.mass for body in skeleton.bodies])
         self.com = np.array([body.inertia.com for body in skeleton.bodies])
         self.moment = np.array([body.inertia.moment for body in skeleton.bodies])
@@ -64,58 +67,66 @@ class States(FixedAttributes):
             self._found[function] = function(self)
         return self._found[function]
 
+    @classmethod
+    def of(cls, **fields: Any) -> Self:
+        """States of attributes that fit, without another look at them: a step of a single world is quick."""
+        made = cls.__new__(cls)
+        vars(made).update(fields, _found={})
+        return made
+
     def alone(self) -> States:
         """These states without what led to them; what was computed of them is shared."""
-        states = States(self.positions, self.velocities, self._model)
-        computed = ("transforms", "body_velocities", "body_coms", "com", "inertias")
-        vars(states).update({name: value for name, value in vars(self).items() if name in computed})
-        return states
+        own = vars(self)
+        return States.of(**{name: own[name] for name in _OF_STATES if name in own})
 
     @property
     def skeleton(self) -> Skeleton:
         """The model's skeleton, or its first that moves where coordinates of several are read."""
         return self._model.skeleton
 
+    @property
+    def batch(self) -> Batch:
+        """Kinematics and dynamics of `skeleton` for many states at once, by the model."""
+        return self._model.batch
+
     @cached_property
     def transforms(self) -> Array:
         """(worlds, bodies, 4, 4) world transforms of the bodies of `skeleton`."""
-        return self._model.batch.forward_kinematics(np.ascontiguousarray(self.positions[:, : self.skeleton.num_dofs]))
+        model = self._model
+        return model.batch.forward_kinematics(np.ascontiguousarray(self.positions[:, : model.dofs]))
 
     @cached_property
     def body_velocities(self) -> Array:
         """(worlds, bodies, 6) velocities of the bodies of `skeleton`, as `Batch.body_velocities`."""
-        dofs = self.skeleton.num_dofs
+        dofs = self._model.dofs
         q, u = (np.ascontiguousarray(x[:, :dofs]) for x in (self.positions, self.velocities))
         return self._model.batch.body_velocities(q, u)
 
     @cached_property
+    def _centres(self) -> tuple[Array, Array]:
+        """Centres of mass of bodies, and of all."""
+        X, model = self.transforms, self._model
+        found = np.empty((*X.shape[:2], 3)), np.empty((len(X), 3))
+        measures.centres(X, model.mass, model.com, *found)
+        return found
+
+    @property
     def body_coms(self) -> Array:
         """(worlds, bodies, 3) centres of mass of the bodies of `skeleton` [m], world axes."""
-        X = self.transforms
-        return (X[..., :3, :3] * self._model.com[:, None, :]).sum(axis=-1) + X[..., :3, 3]
+        return self._centres[0]
 
-    @cached_property
+    @property
     def com(self) -> Array:
         """(worlds, 3) centre of mass of `skeleton` [m], by the masses of the model."""
-        mass = self._model.mass
-        return (mass[:, None] * self.body_coms).sum(axis=1) / mass.sum()
+        return self._centres[1]
 
     @cached_property
     def inertias(self) -> Array:
         """(worlds, bodies, 10) inertias of bodies about the centre of mass of all, world axes, by the model: moments
         xx, yy, zz, xy, xz, yz [kg m^2], mass times place (3) [kg m], mass [kg]."""
-        mass, R = self._model.mass, self.transforms[..., :3, :3]
-        place = self.body_coms - self.com[:, None]
-        x, y, z = place[..., 0], place[..., 1], place[..., 2]
-        half = (R[..., None, :] * self._model.moment[:, None]).sum(axis=-1)
-        turned = (half[..., None, :] * R[..., None, :, :]).sum(axis=-1)
-        found = np.empty((*x.shape, 10))
-        for k, (i, j, product) in enumerate(
-            ((0, 0, y * y + z * z), (1, 1, x * x + z * z), (2, 2, x * x + y * y), (0, 1, -x * y), (0, 2, -x * z),
-             (1, 2, -y * z))
-        ):  # fmt: skip
-            found[..., k] = turned[..., i, j] + mass * product
-        found[..., 6:9], found[..., 9] = mass[:, None] * place, mass
+        X, model = self.transforms, self._model
+        found = np.empty((*X.shape[:2], 10))
+        measures.inertias_about(X, model.mass, model.moment, *self._centres, found)
         return found
 
 
@@ -128,6 +139,7 @@ class Transition(States):
     Attributes:
         before: the states before the step; the same as these at the beginning.
         actions: (worlds, ...) as they were given, not clipped; zeros at the beginning.
+        last_actions: those of the step before; zeros at the beginning and in the first step.
         time_step: of the environment [s].
         elapsed: (worlds,) steps of the environment since the beginning.
         goals: (worlds, numbers) that `Start` gave at the beginning, such as targets.
@@ -138,6 +150,7 @@ class Transition(States):
 
     before: States
     actions: NDArray
+    last_actions: NDArray
     time_step: float
     elapsed: NDArray[np.int64]
     goals: Array
@@ -152,6 +165,7 @@ class Transition(States):
         *,
         before: States | None = None,
         actions: NDArray,
+        last_actions: NDArray,
         time_step: float,
         elapsed: NDArray[np.int64],
         goals: Array,
@@ -160,7 +174,8 @@ class Transition(States):
     ):
         super().__init__(positions, velocities, model)
         self.before = before or self
-        self.actions, self.time_step, self.elapsed, self.goals = actions, time_step, elapsed, goals
+        self.actions, self.last_actions, self.time_step = actions, last_actions, time_step
+        self.elapsed, self.goals = elapsed, goals
         self.contact_wrenches, self.actuator_forces = contact_wrenches, actuator_forces
 
     def rate(self, positions: Array, before: Array) -> Array:

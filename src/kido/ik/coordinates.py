@@ -198,7 +198,9 @@ def dofs_of(choice: Any, body: BodyNode) -> NDArray[np.int64]:
     place = {dof: k for k, dof in enumerate(own)}
     coupling = coupling_of(body.skeleton)
     if isinstance(choice, str):
-        found = own if choice == ALL_DOFS else body.dependent_dofs if choice == BODY_DOFS else _chain(body)
+        if choice == ALL_DOFS:
+            return coupling.every()
+        found = body.dependent_dofs if choice == BODY_DOFS else _chain(body)
         return coupling.independent([place[dof] for dof in found])
     for dof in choice:
         if dof not in place:
@@ -237,6 +239,8 @@ def _welded(body: BodyNode) -> tuple[BodyNode | None, int]:
     hanging, inside = 0, [top]
     while inside:
         for child in inside.pop().children:
+            if child.parent_joint.has_modes:
+                continue
             if child.parent_joint.num_dofs:
                 hanging += 1
             else:

@@ -39,6 +39,7 @@ class Coupling:
         offset: (dofs,) its position where that one is at zero [m, rad].
         mimics: those that mimic another.
         locked: (dofs,) which have LOCKED actuators, or follow one that has.
+        modal: (dofs,) which are modes of flexible bodies.
 
     Raises:
         NameLookupError, ModelError: a mimic follows nothing, or mimics follow each other in a circle.
@@ -61,6 +62,7 @@ class Coupling:
             self.master[k], self.ratio[k], self.offset[k] = j, ratio, offset
         own = np.array([dof.actuator_type == ActuatorType.LOCKED for dof in dofs], bool)
         self.locked = own[self.master] if n else own
+        self.modal = np.array([dof.joint.has_modes for dof in dofs], bool)
 
     def is_like(self, other: Coupling) -> bool:
         """Whether coordinates move in the same way."""
@@ -75,8 +77,8 @@ class Coupling:
         return found[~self.locked[found]]
 
     def every(self) -> Indices:
-        """All independent coordinates that are not locked."""
-        return self.independent(np.arange(len(self.master)))
+        """All independent coordinates that are not locked, but for modes of flexible bodies, which must be named."""
+        return self.independent(np.flatnonzero(~self.modal))
 
     def checked(self, dofs: Choice) -> Indices:
         """Coordinates that were named one by one.

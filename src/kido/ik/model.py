@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kido.quantities.soft import refuse_flexible
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.frames.frame import Frame
 from kido.skeleton.nodes.node import JacobianNode
@@ -21,12 +20,7 @@ T = TypeVar("T")
 
 
 def compiled(skeleton: Skeleton) -> Any:
-    """Compile a skeleton, unless it is as it was; the DATA of its present state.
-
-    Raises:
-        ModelError: it has flexible bodies.
-    """
-    refuse_flexible(skeleton, "inverse kinematics")
+    """Compile a skeleton, unless it is as it was; the DATA of its present state."""
     return skeleton.current_state.compiled()
 
 

@@ -25,7 +25,6 @@ from kido.ik.tasks.kind import skeleton_of
 from kido.ik.twins import copied_for
 from kido.jit import REFUSALS
 from kido.math.transform import as_numbers, as_transform
-from kido.quantities.soft import refuse_flexible
 from kido.skeleton import Skeleton
 from kido.skeleton.frames.frame import Frame
 from kido.skeleton.nodes.node import JacobianNode
@@ -206,7 +205,6 @@ class IkSolver(FixedAttributes):
         """The arrays, made anew if the skeleton or a node has changed."""
         skeleton = self._skeleton
         if skeleton.current_state.settled is None:
-            refuse_flexible(skeleton, "inverse kinematics")
             skeleton.current_state.settle()
         arrays = self._arrays
         if arrays is None or not arrays.still_fit(skeleton):

@@ -204,7 +204,7 @@ def _of_current(state: Any, name: str, third: str, entry: Any) -> Array:
     """Of what is held, with external forces: computed where results do no harm."""
     w = state.settled or state.settle()
     if state.deformed is not None:
-        state.deformed.answer(name, {})
+        return state.deformed.answer(name, {})
     if state.has_soft:
         (refuse_moving if third == "udot" else refuse_free)(state, name)
     kept = state.kept.get(name) or state.keep(name, np.empty(w.squares))

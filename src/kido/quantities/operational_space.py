@@ -35,13 +35,13 @@ _ROWS = {"all": (0, 6), "angular": (0, 3), "linear": (3, 3)}
 _COMPLIANCE_TOLERANCE = 1e-10  # of the largest eigenvalue of a compliance, below which a direction does not move at all
 
 
-def _row_range(state, rows):
+def row_range(state, rows):
     if not isinstance(rows, str) or rows not in _ROWS:
         raise ModelError(f"skeleton {state.name!r}: rows: expected 'all', 'angular' or 'linear', got {rows!r}")
     return _ROWS[rows]
 
 
-def _damping(state, damping):
+def damping_of(state, damping):
     number = number_or_nan(damping)
     if not 0.0 <= number < np.inf:
         raise ModelError(f"skeleton {state.name!r}: damping: expected a number not below 0, got {damping!r}")
@@ -63,7 +63,7 @@ def operational_space_compliance(state, nodes, offsets=None, rows="all", prescri
     Raises:
         ModelError: no node of it, another `rows`, or the inertia seen by a coordinate is not positive.
     """
-    first, count = _row_range(state, rows)
+    first, count = row_range(state, rows)
     w, points = state.settled or state.settle(), state.nodes(nodes, offsets)
     size = count * points.link.shape[0]
     out, flags = np.empty((size, size)), state.flags(prescribed)
@@ -82,14 +82,14 @@ def operational_space_inertia(state, nodes, offsets=None, rows="all", damping=0.
     Raises:
         ModelError: no node of it, another `rows`, or the inertia seen by a coordinate is not positive.
     """
-    first, count = _row_range(state, rows)
-    more = damping if type(damping) is float and damping == 0.0 else _damping(state, damping)
+    first, count = row_range(state, rows)
+    more = damping if type(damping) is float and damping == 0.0 else damping_of(state, damping)
     w, points = state.settled or state.settle(), state.nodes(nodes, offsets)
     size = count * points.link.shape[0]
     A, out, flags = np.empty((size, size)), np.empty((size, size)), state.flags(prescribed)
     status = entries.operational_inertia.call(w.tree, w.held, points.address, flags, first, count, more, A, out)
     singular(state, status)
-    return _pseudo_inverse(A) if status == entries.SINGULAR else out
+    return pseudo_inverse(A) if status == entries.SINGULAR else out
 
 
 @derived(POSITIONS, ("dofs", "rows"), equation="M^-1 J^T Lambda")
@@ -102,14 +102,14 @@ def dynamically_consistent_inverse(state, nodes, offsets=None, rows="all", dampi
     Args:
         nodes, offsets, rows, damping, prescribed: see the module.
     """
-    first, count = _row_range(state, rows)
-    more = _damping(state, damping)
+    first, count = row_range(state, rows)
+    more = damping_of(state, damping)
     J, Y = _responses(state, nodes, offsets, prescribed)
     chosen = _chosen(len(J) // 6, first, count)
     J, Y = J[chosen], Y[chosen]
     A = J @ Y.T
     A = 0.5 * (A + A.T) + more * np.eye(len(A))
-    return Y.T @ _pseudo_inverse(A)
+    return Y.T @ pseudo_inverse(A)
 
 
 @derived(POSITIONS, ("dofs", "rows"), equation="M^-1 J^T")
@@ -119,7 +119,7 @@ def node_responses(state, nodes, offsets=None, rows="all", prescribed=None):
     Args:
         nodes, offsets, rows, prescribed: see the module.
     """
-    first, count = _row_range(state, rows)
+    first, count = row_range(state, rows)
     _, Y = _responses(state, nodes, offsets, prescribed)
     return Y[_chosen(len(Y) // 6, first, count)].T.copy()
 
@@ -138,9 +138,13 @@ def _responses(state, nodes, offsets, prescribed):
 # Accelerations and forces ------------------------------------------------------------------------------------
 
 
-def _node_accelerations(state, nodes, offsets, rows, prescribed, free, udot=None):
+def node_accelerations(state, nodes, offsets, rows, prescribed, free, udot=None):
     """Rows of the nodes' [wdot; acceleration] at accelerations, or if `free` without joint forces."""
-    first, count = _row_range(state, rows)
+    if state.deformed is not None:
+        return state.deformed.answer("node_accelerations", {
+            "nodes": nodes, "offsets": offsets, "rows": rows, "prescribed": prescribed, "free": free, "udot": udot,
+        })  # fmt: skip
+    first, count = row_range(state, rows)
     d, w, points = state.compiled(), state.ready or state.prepare(), state.nodes(nodes, offsets, False)
     out, zero = np.empty((len(points.link), 6)), np.zeros(w.dofs)
     given = zero if udot is None else udot
@@ -151,7 +155,7 @@ def _node_accelerations(state, nodes, offsets, rows, prescribed, free, udot=None
 
 def free_accelerations(state, nodes, offsets, rows="all", prescribed=None, udot=None):
     """Accelerations (rows,) of nodes without joint forces, those of prescribed coordinates being `udot` (dofs,)."""
-    return _node_accelerations(state, nodes, offsets, rows, prescribed, True, udot)
+    return node_accelerations(state, nodes, offsets, rows, prescribed, True, udot)
 
 
 @derived(VELOCITIES, ("rows",), equation="Jdot u")
@@ -161,7 +165,7 @@ def operational_space_velocity_product(state, nodes, offsets=None, rows="all"):
     Args:
         nodes, offsets, rows: see the module.
     """
-    return _node_accelerations(state, nodes, offsets, rows, None, False)
+    return node_accelerations(state, nodes, offsets, rows, None, False)
 
 
 @derived(VELOCITIES, ("rows",), equation="mu = Lambda (J M^-1 C - Jdot u)", skins="held")
@@ -190,28 +194,38 @@ def joint_forces_of_wrenches(state, nodes, wrenches, offsets=None):
         StateError: wrenches of another shape, or not finite.
     """
     points = state.nodes(nodes, offsets, False)
-    shape = len(points.link), 6
+    given = wrenches_of(state, wrenches, len(points.link))
+    w = state.settled or state.settle()
+    out = np.empty(w.dofs)
+    entries.gather_wrenches.call(w.tree, w.held, points.address, given, out)
+    return out
+
+
+def wrenches_of(state: Any, wrenches: Any, count: int) -> Any:
+    """Wrenches (count, 6), of (6,) for one.
+
+    Raises:
+        StateError: of another shape, or not finite.
+    """
+    shape = count, 6
     try:
         given = as_numbers(wrenches)
     except (TypeError, ValueError):
         given = np.zeros(0)
-    if given.shape == (6,) and shape[0] == 1:
+    if given.shape == (6,) and count == 1:
         given = given[None]
     if given.shape != shape or not np.isfinite(given).all():
         raise StateError(
             f"skeleton {state.name!r}: wrenches: expected finite numbers of shape {shape}, got {wrenches!r}"
         )
-    w = state.settled or state.settle()
-    out = np.empty(w.dofs)
-    entries.gather_wrenches.call(w.tree, w.held, points.address, np.ascontiguousarray(given, float), out)
-    return out
+    return np.ascontiguousarray(given, float)
 
 
 def _chosen(nodes: int, first: int, count: int) -> Any:
     return (6 * np.arange(nodes)[:, None] + np.arange(first, first + count)).reshape(-1)
 
 
-def _pseudo_inverse(A: Any) -> Any:
+def pseudo_inverse(A: Any) -> Any:
     """Of a symmetric matrix that is not negative."""
     if not len(A):
         return np.zeros_like(A)

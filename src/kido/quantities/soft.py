@@ -101,6 +101,15 @@ def refuse_free(state: Any, what: str) -> None:
         ModelError: points of a soft body are free, or bodies flexible; names the bodies.
     """
     refuse_flexible(state.skeleton, what)
+    refuse_free_points(state, what)
+
+
+def refuse_free_points(state: Any, what: str) -> None:
+    """Refuse what the accelerations of points of soft bodies have a part in.
+
+    Raises:
+        ModelError: points are free; names the bodies.
+    """
     free = [b for b in state.skeleton.soft_bodies if not b.skin.frozen.all()]
     if free:
         raise ModelError(

@@ -94,10 +94,12 @@ def hybrid_dynamics(
     """
     state = of.current_state
     w = of.ready or frozen(state, "hybrid_dynamics")
-    if state.deformed is not None:
-        state.deformed.answer("hybrid_dynamics", {})
     flags = np.zeros(w.dofs)
     flags[state.dof_indices(prescribed)] = 1.0
+    if state.deformed is not None:
+        values = state.finite(values, "values")
+        made = state.at(positions=positions, velocities=velocities)
+        return made.deformed.answer("hybrid_dynamics", {"values": values, "flags": flags})
     udot, tau = np.empty(w.dofs), np.empty(w.dofs)
     given = {"positions": positions, "velocities": velocities, "values": values}
     singular(state, state.repeat(hybrid_entry, (), (flags, udot, tau), **given))

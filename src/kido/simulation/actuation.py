@@ -54,6 +54,8 @@ def actuate_stage(address, unused_1, unused_2, unused_3):
     pr = w.problem
     for tree_index in range(t.tree_mobile.shape[0]):
         first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+        if w.flex.address != 0 and w.row_origins.responses.apart[tree_index] != 0:
+            continue  # flexible: kido.simulation.flexible_step
         if t.tree_mobile[tree_index] != 0 and number_prescribed(t, t.first_dof[first], t.first_dof[last]) > 0:
             drive_forces(t, d, w, pr, first, last, w.time_step)
     return 0

@@ -14,10 +14,12 @@ from kido.joints import ActuatorType
 from kido.simulation.feature import Feature
 from kido.simulation.flexible_step import (
     answer_flexible,
+    flexible_actuate_stage,
     flexible_assemble_stage,
     flexible_predict_stage,
     move_flexible,
 )
+from kido.simulation.world_struct import RESPOND
 
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine
@@ -43,9 +45,12 @@ class FlexibleBodies(Feature):
     def stages(self) -> dict[str | int, Any]:
         if not self.any:
             return {}
-        return {
+        made: dict[str | int, Any] = {
             "predict": flexible_predict_stage, "assemble": flexible_assemble_stage, "move_flexible": move_flexible,
         }  # fmt: skip
+        if self.engine.tree.prescribed.any():
+            made[RESPOND] = flexible_actuate_stage
+        return made
 
     def structs(self) -> dict[str, Struct | None]:
         """Also tells who makes the responses of their trees."""
@@ -73,7 +78,7 @@ class FlexibleBodies(Feature):
 
         Raises:
             ModelError: constraints between bodies or soft bodies in the world, or a coordinate of a skeleton with
-                flexible bodies whose actuator gives its motion, or that mimics another.
+                flexible bodies that mimics another.
         """
         engine = self.engine
         if not self.any:
@@ -81,16 +86,15 @@ class FlexibleBodies(Feature):
         if engine.constraints:
             raise ModelError(
                 f"constraint {engine.constraints[0].name!r}: worlds with flexible bodies have no constraints between "
-                "bodies or closed loops"
+                "bodies or closed loops; kido.ConstrainedDynamics has accelerations of closed flexible chains"
             )
         soft = [s.name for s in engine.skeletons if s.soft_bodies]
         if soft:
             raise ModelError(f"skeleton {soft[0]!r} has soft bodies, and another one of its world flexible ones")
         tree = engine.tree
-        refused = np.flatnonzero((tree.prescribed != 0) | (tree.actuator == ActuatorType.MIMIC))
+        refused = np.flatnonzero(tree.actuator == ActuatorType.MIMIC)
         for k in refused[self.trees[tree.tree_of_body[tree.body_of_dof[refused]]]]:
             raise ModelError(
                 f"dof {engine.dof_name(int(k))!r}: its actuator is of type {ActuatorType(int(tree.actuator[k])).name}, "
-                "which worlds do not have for skeletons with flexible bodies; expected FORCE, PASSIVE, SERVO or "
-                "POSITION"
+                "which worlds do not have for skeletons with flexible bodies; expected another type"
             )

@@ -7,9 +7,17 @@ They stand apart from the others: their first stage is `predict_flexible`, respo
 from __future__ import annotations
 
 from kido.constraints.assemble import assemble
-from kido.flexible.sweeps import accelerate, articulated_inertias, positions, respond, velocities
+from kido.flexible.sweeps import (
+    accelerate,
+    articulated_inertias,
+    inverse_dynamics,
+    positions,
+    respond,
+    velocities,
+)
 from kido.jit import callback, kernel, view
 from kido.math.so3 import cross
+from kido.simulation.actuation import resistance
 from kido.simulation.balance import begin_products, end_products, speeds
 from kido.simulation.integrate import move_tree
 from kido.simulation.predict import half_step, joint_loads, predict_trees, prescribe, whole_step, worse
@@ -185,6 +193,31 @@ def move_flexible(address, tree_index, unused_2, unused_3):
         accelerate(t, d, w.flex, first, last)
         end_products(t, d, w, pr, first, last, h)
     move_tree(t, d, pr, first, last, h, w.collision.sweep_push)
+    return 0
+
+
+@callback
+def flexible_actuate_stage(address, unused_1, unused_2, unused_3):
+    """Forces of prescribed coordinates of flexible trees, as `kido.simulation.actuation` has them. Returns 0."""
+    w = view(WORLD, address)
+    t = w.tree
+    d = w.data
+    f = w.flex
+    pr = w.problem
+    h = w.time_step
+    r = w.row_origins.responses
+    for tree_index in range(t.tree_mobile.shape[0]):
+        if r.apart[tree_index] == 0 or t.tree_mobile[tree_index] == 0:
+            continue
+        first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+        begin, end = t.tree_dof[tree_index], t.tree_dof[tree_index + 1]
+        for k in range(begin, end):
+            d.udot[k] = (pr.u[k] - w.start_u[k]) / h
+        inverse_dynamics(t, d, f, first, last)
+        for k in range(begin, end):
+            if t.prescribed[k] != 0:
+                w.drive_force[k] = d.tau[k] + resistance(t, d, k, pr.u[k], pr.u[k] - w.start_u[k], h)
+            d.tau[k] = w.command[k]
     return 0
 
 

@@ -20,7 +20,6 @@ from kido.ik.limits import CollisionAvoidance, HalfSpaces, InfeasibleError
 from kido.ik.model import compiled
 from kido.ik.tasks.callback import CallbackKind, raise_failures
 from kido.optimization.dense_qp.arrays import INFEASIBLE
-from kido.quantities.soft import refuse_flexible
 from kido.skeleton.frames.frame import Frame
 
 if TYPE_CHECKING:
@@ -130,7 +129,6 @@ class Stepper:
         everything = [*tasks, *constraints, *(s.task for s in spaces)]
         self._callbacks = [t.kind for t in everything if isinstance(t.kind, CallbackKind)]
         self.moving = [(k, t.target) for k, t in enumerate(everything) if isinstance(t.target, Frame)]
-        refuse_flexible(skeleton, "differential inverse kinematics")
         self.workspace = skeleton.current_state.prepare()
         self.addresses = made.tasks.address, made.own.address, made.program.address
 

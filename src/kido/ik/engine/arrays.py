@@ -11,6 +11,7 @@ import scipy
 from numpy.typing import NDArray
 
 from kido.errors import StateError
+from kido.flexible.filling import in_lanes
 from kido.ik.coupling import KEY, coupling_of
 from kido.ik.engine import search
 from kido.ik.engine.build import compile_tasks, place_of_target
@@ -97,6 +98,8 @@ def sampled_positions(skeleton: Skeleton, dofs: NDArray[np.integer], number: int
             reach[k] = np.pi
     wide = is_angle & (upper - lower > 2.0 * np.pi)
     lower[wide], upper[wide] = np.maximum(lower[wide], -np.pi), np.minimum(upper[wide], np.pi)
+    modal = coupling_of(skeleton).modal[dofs]  # searches begin without deformation
+    lower[modal] = upper[modal] = np.clip(0.0, lower[modal], upper[modal])
     none, below, above = np.isinf(lower) & np.isinf(upper), np.isinf(upper), np.isinf(lower)
     lower, upper = (
         np.where(none, -reach, np.where(above, upper - 2.0 * reach, lower)),
@@ -230,6 +233,7 @@ class SearchArrays:
         sizes = {"columns": len(self.dofs), "rows": len(tasks.e), "targets": len(tasks.framed), "poses": 12}
         lanes = IK_LANES(samples=samples, positions=n, **sizes)
         lanes.tasks = tasks
+        lanes.flex = in_lanes(tasks.flex, samples)
         shared = {f: getattr(lanes, f).reshape(-1) for f in LANE_NUMBERS.arrays if f in IK_LANES.arrays}
         shared["target"] = lanes.target.reshape(len(tasks.framed), 12 * number)
         return lanes, LANE_NUMBERS(lanes=number, pasts=EARLY * number, past_numbers=2 + n, **shared)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import ModelError
+from kido.flexible.filling import flex_of, without_modes
 from kido.ik.coupling import coupling_of
 from kido.ik.engine.tasks import TASKS
 from kido.ik.model import carrier_of, compiled, dofs_moving_node, frame_above, place_of_body, tree_of
@@ -85,7 +86,10 @@ def needed_links(skeleton: Skeleton, tasks: Sequence[Task], ends: Sequence[int])
 
 
 def dofs_moving(skeleton: Skeleton, task: Task) -> NDArray[np.int64]:
-    """Independent coordinates that move what a task measures, ascending; all of what is about no node."""
+    """Independent coordinates that move what a task measures, ascending; all of what is about no node.
+
+    Modes of flexible bodies are not among them: they are held unless they are named.
+    """
     coupling = coupling_of(skeleton)
     if task.node is None:
         return coupling.every()
@@ -131,6 +135,9 @@ def compile_tasks(
         columns=len(dofs), bodies=len(tree.parent), paths=len(needed), mimics=len(mimics), supports=supports,
         supports2=2 * supports + 2, com_rows=3 if supports else 0,
     )  # fmt: skip
+    flex = flex_of(skeleton)
+    made.deforms = int(flex is not None)
+    made.flex = flex or without_modes(len(tree.parent))  # compiled code looks at it ahead of time
     made.first_row[:] = first
     made.needed[:] = needed
     made.active[:] = dofs

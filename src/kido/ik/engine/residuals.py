@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 
+from kido.flexible.motion import node_pose
 from kido.ik.engine.rotations import right_jacobian
 from kido.ik.engine.tasks import TASKS
 from kido.jit import call4, direct_entry, entry, inlined, kernel, view, where_positive
@@ -59,10 +60,13 @@ def chart_columns(t, d, i):
 
 
 @kernel
-def needed_transforms(t, d, s):
-    """R, p, l, H of the links that tasks depend on."""
+def needed_transforms(t, d, s, o):
+    """R, p, l, H of the links that tasks depend on, and Pi of nodes of flexible bodies."""
     for n in range(s.needed.shape[0]):
         i = s.needed[n]
+        if s.deforms != 0 and o.flex.node_of_body[i] >= 0:
+            node_pose(t, d, o.flex, i)
+            continue
         body_pose(t, d, i)
         if has_hinge(t, i):
             hinge_column(t, d, i, t.first_dof[i])
@@ -129,6 +133,23 @@ def follow(s, q):
         q[k] = s.ratio[k] * q[s.mimic[n, 1]] + s.offset[n]
 
 
+@inlined
+def add_column(J, row, c, f, H, k, rx, ry, rz, A, B, C):
+    """Add f times the motion in row k of H, at (rx, ry, rz) from its origin, to column c of six rows of J."""
+    w0, w1, w2 = f * H[k, 0], f * H[k, 1], f * H[k, 2]
+    v0, v1, v2 = cross(w0, w1, w2, rx, ry, rz)
+    v0, v1, v2 = v0 + f * H[k, 3], v1 + f * H[k, 4], v2 + f * H[k, 5]
+    a0, a1, a2 = rotate(A, w0, w1, w2)
+    b0, b1, b2 = rotate(B, v0, v1, v2)
+    c0, c1, c2 = rotate(C, v0, v1, v2)
+    J[row, c] += a0 + b0
+    J[row + 1, c] += a1 + b1
+    J[row + 2, c] += a2 + b2
+    J[row + 3, c] += c0
+    J[row + 4, c] += c1
+    J[row + 5, c] += c2
+
+
 @kernel
 def add_columns(t, d, s, o, row, link, sign, x, y, z, A, B, C):
     """Add sign times the motion of a link to six rows of J: [A w + B v; C v], v at the world point (x, y, z)."""
@@ -139,19 +160,14 @@ def add_columns(t, d, s, o, row, link, sign, x, y, z, A, B, C):
         for k in range(t.first_dof[i], t.first_dof[i + 1]):
             c = s.column[k]
             if c >= 0:
-                f = sign * s.ratio[k]
-                w0, w1, w2 = f * d.H[k, 0], f * d.H[k, 1], f * d.H[k, 2]
-                v0, v1, v2 = cross(w0, w1, w2, rx, ry, rz)
-                v0, v1, v2 = v0 + f * d.H[k, 3], v1 + f * d.H[k, 4], v2 + f * d.H[k, 5]
-                a0, a1, a2 = rotate(A, w0, w1, w2)
-                b0, b1, b2 = rotate(B, v0, v1, v2)
-                c0, c1, c2 = rotate(C, v0, v1, v2)
-                J[row, c] += a0 + b0
-                J[row + 1, c] += a1 + b1
-                J[row + 2, c] += a2 + b2
-                J[row + 3, c] += c0
-                J[row + 4, c] += c1
-                J[row + 5, c] += c2
+                add_column(J, row, c, sign * s.ratio[k], d.H, k, rx, ry, rz, A, B, C)
+        if s.deforms != 0 and o.flex.node_of_body[i] >= 0:
+            flex, first = o.flex.flex_of_body[t.parent[i]], o.flex.first_column[o.flex.node_of_body[i]]
+            for m in range(o.flex.number[flex]):
+                k = o.flex.first_mode[flex] + m
+                c = s.column[k]
+                if c >= 0:
+                    add_column(J, row, c, sign * s.ratio[k], o.flex.Pi, first + m, rx, ry, rz, A, B, C)
         i = t.parent[i]
 
 
@@ -172,7 +188,7 @@ def at(M, n):
 @kernel
 def residuals(t, d, s, o, residual):
     """e and J of all tasks at the positions in the data; residual: addresses of what writes them, of s or of lanes."""
-    needed_transforms(t, d, s)
+    needed_transforms(t, d, s, o)
     for k in range(residual.shape[0]):
         clear_rows(o, s.first_row[k], s.first_row[k + 1])
         call4(residual[k], t.address, d.address, o.address, k)

@@ -395,7 +395,7 @@ def place_seeds(tree, data, tasks, work):
         for k in range(w.seed.shape[1]):
             d.q[k] = w.seed[n, k]
         follow(s, d.q)
-        needed_transforms(t, d, s)
+        needed_transforms(t, d, s, s)
         for k in range(s.framed.shape[0]):
             if s.seeded[k] != 0:
                 R, x, y, z = placed(d, s.link[k], s.pose, k)

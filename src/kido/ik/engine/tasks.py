@@ -11,7 +11,8 @@ or to the world (`base` -1). Poses are in the axes of the link: the upper three 
 
 from __future__ import annotations
 
-from kido.jit import Struct, floats, integers, reference
+from kido.flexible.schema import FLEX
+from kido.jit import Struct, floats, integer, integers, reference
 
 # What the angular part of a pose measures: nothing, a rotation vector, or intrinsic XYZ Euler angles.
 NO_ANGLE, ROTATION_VECTOR, EULER_XYZ = range(3)
@@ -21,6 +22,8 @@ UNUSED_ROW, EQUATION, RANGE, CONE_ROW = range(4)
 
 
 class TASKS(Struct):
+    deforms = integer(doc="1: there are flexible bodies")
+    flex = reference(FLEX, doc="their modes")
     residual = integers("tasks", doc="address of the callback (tree, data, tasks, k) that writes e and J of task k")
     residual_of_lanes = integers("tasks", doc="the same for IK_LANES in place of tasks; 0: there is none")
     framed = integers("tasks", doc="1: six rows [angular; linear]; 0: each row stands for itself")
@@ -70,6 +73,7 @@ class IK_LANES(Struct):
     """Eight descents side by side, each with a target of its own."""
 
     tasks = reference(TASKS, doc="all but targets, residuals and Jacobian")
+    flex = reference(FLEX, lanes=True, doc="modes, as TASKS.flex")
     q = floats("positions", unit="rad or m", doc="positions of the descents")
     target = floats("targets", "poses", doc="targets, as TASKS.target")
     e = floats("rows", unit="rad or m", doc="residuals of trial positions")

@@ -27,7 +27,7 @@ from kido.ik.model import carrier_of
 from kido.ik.tasks import Task
 from kido.ik.tasks.com import com_columns, weigh
 from kido.ik.tasks.kind import INF, TaskKind, constructor
-from kido.jit import kernel
+from kido.jit import inlined, kernel
 from kido.joints.frames import IDENTITY, rotation_of
 from kido.math.hull import find_hull
 from kido.math.so3 import cross, rotate
@@ -58,6 +58,13 @@ def place_points(d, s):
             s.support_flat[k, i] = A[i, 0] * a + A[i, 1] * b + A[i, 2] * c
 
 
+@inlined
+def motion_along(H, k, m0, m1, m2, n0, n1, n2):
+    """[m; n] times the motion in row k of H."""
+    turn = H[k, 0] * m0 + H[k, 1] * m1 + H[k, 2] * m2
+    return turn + H[k, 3] * n0 + H[k, 4] * n1 + H[k, 5] * n2
+
+
 @kernel
 def add_point_motion(t, d, s, J, row, link, a, b, c, n0, n1, n2):
     """Add to a row of J: velocity along n of a point of a link that is at (a, b, c)."""
@@ -68,8 +75,14 @@ def add_point_motion(t, d, s, J, row, link, a, b, c, n0, n1, n2):
         for k in range(t.first_dof[i], t.first_dof[i + 1]):
             column = s.column[k]
             if column >= 0:
-                turn = d.H[k, 0] * m0 + d.H[k, 1] * m1 + d.H[k, 2] * m2
-                J[row, column] += s.ratio[k] * (turn + d.H[k, 3] * n0 + d.H[k, 4] * n1 + d.H[k, 5] * n2)
+                J[row, column] += s.ratio[k] * motion_along(d.H, k, m0, m1, m2, n0, n1, n2)
+        if s.deforms != 0 and s.flex.node_of_body[i] >= 0:
+            flex, first = s.flex.flex_of_body[t.parent[i]], s.flex.first_column[s.flex.node_of_body[i]]
+            for n in range(s.flex.number[flex]):
+                k = s.flex.first_mode[flex] + n
+                column = s.column[k]
+                if column >= 0:
+                    J[row, column] += s.ratio[k] * motion_along(s.flex.Pi, first + n, m0, m1, m2, n0, n1, n2)
         i = t.parent[i]
 
 
@@ -126,11 +139,11 @@ def balance_rows(t, d, s, k, corners, cx, cy):
 def balance_residual(t, d, s, o, k):
     """Distances inside the edges of the support polygon; `s` and `o` are the same."""
     A, com, J = s.support_axes, s.com, s.com_J
-    m0, m1, m2, scale = weigh(t, d)
+    m0, m1, m2, scale = weigh(t, d, s, s)
     com[0], com[1], com[2] = m0, m1, m2
     for c in range(J.shape[1]):
         J[0, c] = J[1, c] = J[2, c] = 0.0
-    com_columns(t, d, s, J, 0, scale, IDENTITY)
+    com_columns(t, d, s, s, J, 0, scale, IDENTITY)
     place_points(d, s)
     corners = find_hull(s.support_flat, s.order, s.hull)
     cx = A[0, 0] * com[0] + A[0, 1] * com[1] + A[0, 2] * com[2]

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido import quantities
 from kido.errors import ModelError
+from kido.flexible.motion import deformed_inertia
 from kido.ik.engine.residuals import NOTHING_TURNS, add_columns, bounded_rows, placed, scaled_rows, transpose
 from kido.ik.engine.tasks import UNUSED_ROW
 from kido.ik.error_method import DEFAULT_TOLERANCE, Array, BoundedError
@@ -17,7 +18,7 @@ from kido.ik.frames import jacobian_of
 from kido.ik.rotations import cross_matrix
 from kido.ik.tasks import Task
 from kido.ik.tasks.kind import TaskKind, bounds_of, constructor
-from kido.jit import kernel
+from kido.jit import inlined, kernel
 from kido.joints.frames import rotation_of
 from kido.math.so3 import cross, rotate, rotate_inverse
 from kido.skeleton import BodyNode
@@ -30,13 +31,16 @@ __all__ = ["CenterOfMassError"]
 
 
 @kernel
-def weigh(t, d):
+def weigh(t, d, s, o):
     """Centre of mass of all bodies in the world, and the reciprocal of their mass, 0 without any; DATA.P: theirs."""
     P = d.P
     mass, m0, m1, m2 = 0.0, 0.0, 0.0, 0.0
     for i in range(t.parent.shape[0]):
         m = t.mass[i]
         x, y, z = rotate(rotation_of(d, i), m * t.com[i, 0], m * t.com[i, 1], m * t.com[i, 2])
+        if s.deforms != 0 and o.flex.flex_of_body[i] >= 0:
+            deformed_inertia(t, d, o.flex, i)
+            x, y, z = d.mc[i, 0], d.mc[i, 1], d.mc[i, 2]
         P[i, 6], P[i, 7], P[i, 8], P[i, 9] = x, y, z, m
         mass += m
         m0 += x + m * d.p[i, 0]
@@ -46,8 +50,36 @@ def weigh(t, d):
     return scale * m0, scale * m1, scale * m2, scale
 
 
+@inlined
+def add_moment(s, J, row, j, scale, C, x, y, z):
+    """Add C times a rate of the first moment by coordinate j to three rows of J."""
+    column = s.column[j]
+    if column >= 0:
+        f = scale * s.ratio[j]
+        x, y, z = rotate(C, f * x, f * y, f * z)
+        J[row, column] += x
+        J[row + 1, column] += y
+        J[row + 2, column] += z
+
+
 @kernel
-def com_columns(t, d, s, J, row, scale, C):
+def add_modes(t, s, f, J, row, scale, C, i, parent, x, y, z, m):
+    """What the modes of link i move of its own mass, or, if it is a node, of the first moment and mass on it."""
+    c = f.flex_of_body[i]
+    if c >= 0:
+        for j in range(f.first_mode[c], f.first_mode[c] + f.number[c]):
+            add_moment(s, J, row, j, scale, C, f.X[j, 3], f.X[j, 4], f.X[j, 5])
+    if f.node_of_body[i] >= 0:
+        c, first = f.flex_of_body[parent], f.first_column[f.node_of_body[i]]
+        for n in range(f.number[c]):
+            k = first + n
+            v0, v1, v2 = cross(f.Pi[k, 0], f.Pi[k, 1], f.Pi[k, 2], x, y, z)
+            v0, v1, v2 = v0 + m * f.Pi[k, 3], v1 + m * f.Pi[k, 4], v2 + m * f.Pi[k, 5]
+            add_moment(s, J, row, f.first_mode[c] + n, scale, C, v0, v1, v2)
+
+
+@kernel
+def com_columns(t, d, s, o, J, row, scale, C):
     """Add C times the Jacobian of the centre of mass to three rows, after `weigh`; DATA.P becomes that of subtrees."""
     P = d.P
     # A coordinate moves what hangs on it as one body (kido.kernels.momentum.com_jacobian).
@@ -64,6 +96,8 @@ def com_columns(t, d, s, J, row, scale, C):
                 J[row + 1, column] += v1
                 J[row + 2, column] += v2
         parent = t.parent[i]
+        if s.deforms != 0:
+            add_modes(t, s, o.flex, J, row, scale, C, i, parent, x, y, z, m)
         if parent >= 0:
             P[parent, 6] += x + m * d.l[i, 0]
             P[parent, 7] += y + m * d.l[i, 1]
@@ -76,13 +110,13 @@ def com_residual(t, d, s, o, k):
     """Position of the centre of mass of all bodies in T: rows 3 to 5, in the axes of T."""
     row = s.first_row[k]
     base = s.base[k]
-    m0, m1, m2, scale = weigh(t, d)
+    m0, m1, m2, scale = weigh(t, d, s, o)
     F, a, b, c = placed(d, base, o.target, k)
     p0, p1, p2 = rotate_inverse(F, m0 - a, m1 - b, m2 - c)
     middle = s.to_middle[k]
     f3, f4, f5 = bounded_rows(s, o, row + 3, p0, p1, p2, middle)
     C = scaled_rows(transpose(F), f3, f4, f5)
-    com_columns(t, d, s, o.J, row + 3, scale, C)
+    com_columns(t, d, s, o, o.J, row + 3, scale, C)
     if base >= 0:
         add_columns(t, d, s, o, row, base, -1.0, m0, m1, m2, NOTHING_TURNS, NOTHING_TURNS, C)
 

@@ -213,6 +213,8 @@ def _can_merge(body: BodyNode, parent: BodyNode) -> bool:
         return False
     if body.collidable and not parent.collidable and any(shape.collision for shape in body.shapes):
         return False
+    if any(child.parent_joint.has_modes for child in parent.children):
+        return False  # its inertia is that of its modes
     others = [f for f in body.child_frames if f not in body.nodes() and f not in body.children]
     return not (body.aspects or joint.aspects or others)
 

@@ -148,7 +148,8 @@ def _accelerate(state: State, w: Any, driven: bool, time_step: float | None) -> 
     if driven:
         drive(state, time_step)
     if state.deformed is not None:
-        w.udot[:] = state.deformed.driven_accelerations(w.tau)
+        w.udot[:] = state.deformed.driven_accelerations(w.udot, w.tau)
+        state.tree.prescribed[:] = 0
         return -1
     status = current.joint_accelerations_of_state.call(w.tree, w.held)
     if driven:
