@@ -18,7 +18,8 @@ import numpy as np
 from benchmarks.robots_on_ground import Case, Kido, Mujoco, cases, gains
 from benchmarks.timing import interleaved, machine, table
 
-HEADER = ("robot", "coordinates", "contacts", "step [us]", "KIDO [us]", "KIDO / step", "MuJoCo step", "MuJoCo [us]")
+HEADER = ("robot", "coordinates", "contacts", "step [us]", "KIDO [us]", "KIDO / step")
+HEADER += ("pulled back [us]", "/ step", "MuJoCo step", "MuJoCo [us]")
 SETTLE = 300  # steps
 
 
@@ -42,8 +43,10 @@ def transition(program: Mujoco) -> Callable[[], None]:
 def row(case: Case, repeats: int) -> list[str]:
     """Numbers of one robot."""
     ours, theirs = settled(case, Kido), settled(case, lambda c: Mujoco(c, "pyramidal"))
+    gradient = np.ones(2 * ours.robot.num_dofs)
     calls: dict[str, Callable[[], object]] = {
         "derivatives": ours.world.step_derivatives,
+        "pulled": lambda: ours.world.pull_back(gradient),
         "differences": transition(theirs),
     }
     times = interleaved(calls, repeats)
@@ -51,7 +54,8 @@ def row(case: Case, repeats: int) -> list[str]:
     us = {name: 1e6 * seconds for name, seconds in times.items()}
     return [
         *(case.name, str(ours.robot.num_dofs), str(ours.contacts())),
-        *(f"{us['step']:.1f}", f"{us['derivatives']:.0f}", f"{us['derivatives'] / us['step']:.0f}"),
+        *(f"{us['step']:.1f}", f"{us['derivatives']:.0f}", f"{us['derivatives'] / us['step']:.1f}"),
+        *(f"{us['pulled']:.0f}", f"{us['pulled'] / us['step']:.1f}"),
         *(f"{us['theirs']:.1f}", f"{us['differences']:.0f}"),
     ]
 

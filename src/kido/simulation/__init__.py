@@ -5,7 +5,7 @@ from kido.simulation.constraint_set import ConstraintReport
 from kido.simulation.contact_events import ContactEvent, ContactEventKind
 from kido.simulation.contact_surface import ContactSurface, ContactSurfaceHandler
 from kido.simulation.contacts import Contact, ContactSet
-from kido.simulation.gradients.result import StepDerivatives
+from kido.simulation.gradients.result import RolloutGradient, StepDerivatives
 from kido.simulation.options import Sleeping
 from kido.simulation.report import StepReport
 from kido.simulation.world import World
@@ -20,6 +20,7 @@ __all__ = [
     "ContactSet",
     "ContactSurface",
     "ContactSurfaceHandler",
+    "RolloutGradient",
     "Sleeping",
     "StepDerivatives",
     "StepReport",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from kido.attributes import named_arguments
 from kido.collision import CollisionGroup
@@ -16,7 +16,7 @@ from kido.simulation.collision_filter import CollisionFilter
 from kido.simulation.collision_group import WorldGroup
 from kido.simulation.contact_events import ContactEvent, ContactListener
 from kido.simulation.contacts import ContactSet
-from kido.simulation.gradients.result import StepDerivatives
+from kido.simulation.gradients.result import RolloutGradient, StepDerivatives
 from kido.simulation.report import StepReport
 from kido.simulation.world_state import set_report
 from kido.simulation.world_struct import REPORT
@@ -82,6 +82,65 @@ class WorldResults(WorldStructure):
         from kido.simulation.gradients.derivatives import step_derivatives  # needs the compiler
 
         return step_derivatives(self, parameters, steps)  # type: ignore[arg-type]
+
+    @in_turn
+    def pull_back(
+        self, gradient: ArrayLike, parameters: Mapping[str, Any] | Sequence[str] = ()
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, NDArray[np.float64]]]:
+        """Gradient of a number by the present state, commands and parameters, from that by the state after a step.
+
+        As `step_derivatives().pull_back(gradient)`, without the matrices: one transposed solve where formulas go.
+
+        Args:
+            gradient: by positions, along velocities, and velocities after the step (2n,).
+            parameters: as for `step_derivatives`.
+
+        Returns:
+            By the state (2n,), by commands (n,), and by parameters, by name.
+
+        Raises:
+            ModelError, NameLookupError: as `step_derivatives`.
+            StateError: an array of another shape, or not finite; or a state from which a step fails.
+        """
+        from kido.simulation.gradients.derivatives import pull_back  # needs the compiler
+
+        return pull_back(self, gradient, parameters)  # type: ignore[arg-type]
+
+    @in_turn
+    def rollout_gradient(
+        self,
+        commands: ArrayLike,
+        gradient: Callable[[int, Any], ArrayLike | None],
+        parameters: Mapping[str, Any] | Sequence[str] = (),
+        checkpoints: int | None = None,
+    ) -> RolloutGradient:
+        """Gradient of a loss over many steps by the present state, the commands of each step, and parameters.
+
+        The steps are done, with a snapshot every `checkpoints` of them, and their derivatives pulled back from the
+        last to the first; from each snapshot on steps are done again. Memory grows with checkpoints and
+        steps / checkpoints, at best with the root of the number of steps. The world stays as it is.
+
+        Where formulas go (the guide "Gradients of a step" says where), what a step recalls of the contacts of the one
+        before is pulled back too; a step that goes by dual numbers forgets it.
+
+        Args:
+            commands: of each step (N, n).
+            gradient: called with k = 1..N and the world after step k: the gradient of what that adds to the loss by
+                positions, along velocities, and velocities (2n,), or None: it adds nothing.
+            parameters: as for `step_derivatives`.
+            checkpoints: steps from one snapshot to the next; None: the root of N.
+
+        Raises:
+            ModelError, NameLookupError: as `step_derivatives`; or commands of another shape.
+            StateError: a step fails, or `gradient` returns something else.
+
+        Example:
+            >>> found = world.rollout_gradient(commands, lambda k, w: goal_gradient(w) if k == len(commands) else None)
+            >>> commands -= rate * found.by_commands
+        """
+        from kido.simulation.gradients.rollout import rollout_gradient  # needs the compiler
+
+        return rollout_gradient(self, commands, gradient, parameters, checkpoints)  # type: ignore[arg-type]
 
     @in_turn
     def reset_totals(self) -> None:

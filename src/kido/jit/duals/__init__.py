@@ -5,6 +5,6 @@ value, lanes 1 to 7 are its derivatives. `dual_struct` makes the structs that it
 """
 
 from kido.jit.duals.functions import constant_is, dual_callback, replaced_by
-from kido.jit.duals.structs import DIRECTIONS, DualStructs
+from kido.jit.duals.structs import DIRECTIONS, DualStructs, Part
 
-__all__ = ["DIRECTIONS", "DualStructs", "constant_is", "dual_callback", "replaced_by"]
+__all__ = ["DIRECTIONS", "DualStructs", "Part", "constant_is", "dual_callback", "replaced_by"]

@@ -23,6 +23,8 @@ class WHOLE_NUMBERS(Struct):
 class COPIES(Struct):
     of_floats = integers("floats", 2, doc="NUMBERS to take, and NUMBERS of duals")
     of_integers = integers("integers", 2, doc="WHOLE_NUMBERS to take, and to write")
+    num_floats = integers("floats", doc="how many numbers are taken")
+    num_integers = integers("integers", doc="how many numbers are taken")
 
 
 @entry("i8(i8)")
@@ -31,13 +33,13 @@ def copy_all(address):
     c = view(COPIES, address)
     for k in range(c.of_floats.shape[0]):
         given, made = view(NUMBERS, c.of_floats[k, 0]), view(NUMBERS, c.of_floats[k, 1])
-        for i in range(given.number.shape[0]):
+        for i in range(c.num_floats[k]):
             for j in range(LANES):
                 made.number[LANES * i + j] = 0.0
             made.number[LANES * i] = given.number[i]
     for k in range(c.of_integers.shape[0]):
         taken, own = view(WHOLE_NUMBERS, c.of_integers[k, 0]), view(WHOLE_NUMBERS, c.of_integers[k, 1])
-        for i in range(taken.number.shape[0]):
+        for i in range(c.num_integers[k]):
             own.number[i] = taken.number[i]
     return 0
 
@@ -104,6 +106,8 @@ class DualStructs:
             self._copies = COPIES(floats=len(self._floats), integers=len(self._integers))
             self._list(NUMBERS, self._floats, self._copies.of_floats)
             self._list(WHOLE_NUMBERS, self._integers, self._copies.of_integers)
+            self._copies.num_floats[:] = [array.size for array, _ in self._floats]
+            self._copies.num_integers[:] = [array.size for array, _ in self._integers]
             self._words = [(a._block, b._block, _number_words(type(a))) for a, b in self._blocks]
         copy_all(self._copies.address)
         for block, own, words in self._words:
@@ -114,3 +118,44 @@ class DualStructs:
             found = [kind(number=array.reshape(-1)) for array in pair]
             self._kept += found
             addresses[k] = [x.address for x in found]
+
+    def part(self, struct: Any, sizes: dict[str, str]) -> Part:
+        """Some arrays of one of the structs, to be filled apart.
+
+        Args:
+            sizes: names of float and integer arrays; and by which count of `Part.fill` each goes, "": all of it.
+        """
+        return Part(struct, self._made[struct.address], sizes)
+
+
+class Part:
+    """Some arrays of a struct and its numbers, taken into that of duals: of long arrays the first rows alone."""
+
+    def __init__(self, struct: Any, made: Any, sizes: dict[str, str]):
+        fields = type(struct).fields
+        self._words = struct._block, made._block, _number_words(type(struct))
+        self._kept: list[Any] = []
+        self._counts: list[tuple[np.ndarray, dict[str, np.ndarray]]] = []
+        names = [[n for n in sizes if fields[n].kind == kind and getattr(struct, n).size] for kind in "fi"]
+        self._copies = c = COPIES(floats=len(names[0]), integers=len(names[1]))
+        for chosen, kind, addresses, counts in (
+            (names[0], NUMBERS, c.of_floats, c.num_floats),
+            (names[1], WHOLE_NUMBERS, c.of_integers, c.num_integers),
+        ):
+            widths = np.zeros(len(chosen), np.int64)
+            for k, name in enumerate(chosen):
+                arrays = getattr(struct, name), getattr(made, name)
+                found = [kind(number=array.reshape(-1)) for array in arrays]
+                self._kept += found
+                addresses[k] = [x.address for x in found]
+                widths[k] = arrays[0].size if sizes[name] == "" else arrays[0].size // len(arrays[0])
+            by = {by: np.array([sizes[name] == by for name in chosen]) * widths for by in {*sizes.values()}}
+            self._counts.append((counts, by))
+
+    def fill(self, counts: dict[str, int]) -> None:
+        """Take the first rows of arrays, by the name of their count, and the numbers of the struct."""
+        for array, by in self._counts:
+            array[:] = sum(width * counts.get(name, 1) for name, width in by.items())
+        copy_all(self._copies.address)
+        block, own, words = self._words
+        own[words] = block[words]

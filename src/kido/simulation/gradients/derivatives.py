@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from kido.arrays import fixed
 from kido.errors import ModelError, StateError
@@ -18,6 +18,7 @@ from kido.simulation.gradients.mirror import Mirror, NoRoom
 from kido.simulation.gradients.parameters import Change, directions
 from kido.simulation.gradients.refusals import check_supported
 from kido.simulation.gradients.result import StepDerivatives
+from kido.simulation.gradients.tangent.way import Formulas, may_have_formulas
 from kido.simulation.motion import run
 from kido.skeleton.state.actuation import takes_force
 
@@ -37,6 +38,16 @@ class StepDifferentiator:
         self.charts: list[Array] = []  # of each joint, the rates of its positions by its velocities
         self.impulses: list[Impulses] = []  # of each step
         self.after = np.zeros(0)  # positions after the steps
+        self._formulas: Formulas | None = None
+        self._may_have_formulas = may_have_formulas(engine)
+
+    def formulas(self) -> Formulas | None:
+        """What differentiates a step by formulas, where the engine's may have such."""
+        if not self._may_have_formulas:
+            return None
+        if self._formulas is None or not self._formulas.is_current:
+            self._formulas = Formulas(self.mirror)
+        return self._formulas if self._formulas.apply() else None
 
     def derivatives(self, parameters: dict[str, list[list[Change]]], known: list[Array]) -> StepDerivatives:
         """All derivatives of the next steps, whose impulses are known."""
@@ -161,18 +172,67 @@ def impulses_of_steps(world: World, steps: int, between: Callable[[], None] | No
     return found
 
 
+def by_formulas(
+    world: World, formulas: Formulas, gradient: Array | None = None, memory: Array | None = None
+) -> list[Array] | None:
+    """Do the next step, have `formulas` differentiate it, and undo it.
+
+    Returns:
+        None; or, where they do not go, the impulses of all rows.
+
+    Raises:
+        StateError, ModelError: the step fails.
+    """
+    engine = world.engine
+    formulas.kept.take()
+    try:
+        formulas.begin()
+        run(engine, 1, lambda: world.time)
+        problem = engine.problem
+        if formulas.is_current and formulas.after(gradient, memory):
+            return None
+        return [problem.impulse[: problem.num_rows].copy()]
+    finally:
+        formulas.kept.put_back()
+        world.version += 1
+
+
 ATTEMPTS = 5  # at a step that needs more room than the one before
 Found = TypeVar("Found")
 
 
+def differentiator(engine: Any) -> StepDifferentiator:
+    """That of an engine, which fits its arrays."""
+    if engine.differentiator is None or not engine.differentiator.mirror.is_current:
+        engine.differentiator = StepDifferentiator(engine)
+    return engine.differentiator
+
+
 def step_derivatives(world: World, parameters: Mapping[str, Any] | Sequence[str], steps: int) -> StepDerivatives:
     """See `World.step_derivatives`."""
-    what = f"world {world.name!r}: step_derivatives"
     if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 1:
-        raise ModelError(f"{what}: steps: expected a number of steps above 0, got {steps!r}")
-    wanted = directions(world, parameters)
+        raise ModelError(
+            f"world {world.name!r}: step_derivatives: steps: expected a number of steps above 0, got {steps!r}"
+        )
+    wanted, engine = directions(world, parameters), world.engine
     check_supported(world)
-    known = impulses_of_steps(world, int(steps))
+    formulas = differentiator(engine).formulas() if steps == 1 and not wanted else None
+    known = None if formulas is None else by_formulas(world, formulas)
+    if formulas is not None and known is None:
+        return formulas.derivatives()
+    return by_duals(world, wanted, int(steps), known)
+
+
+def by_duals(
+    world: World, wanted: dict[str, list[list[Change]]], steps: int, known: list[Array] | None = None
+) -> StepDerivatives:
+    """Derivatives of steps by dual numbers; `known`: their impulses.
+
+    Raises:
+        StateError, ModelError: the steps fail, or something in them has no derivative.
+    """
+    if known is None:
+        known = impulses_of_steps(world, steps)
     check_supported(world)  # what surfaces are there is known now
     return _with_room(world, lambda differentiator: differentiator.derivatives(wanted, known))
 
@@ -211,11 +271,25 @@ def _with_room(world: World, of: Callable[[StepDifferentiator], Found]) -> Found
     """
     engine = world.engine
     for _ in range(ATTEMPTS):
-        found = engine.differentiator
-        if found is None or not found.mirror.is_current:
-            found = engine.differentiator = StepDifferentiator(engine)
         try:
-            return of(found)
+            return of(differentiator(engine))
         except NoRoom as full:
             full.mend()
     raise StateError(f"world {world.name!r}: step_derivatives: a step from this state needs ever more room")
+
+
+def pull_back(
+    world: World, gradient: ArrayLike, parameters: Mapping[str, Any] | Sequence[str]
+) -> tuple[Array, Array, dict[str, Array]]:
+    """See `World.pull_back`."""
+    n = len(world.engine.data.q)
+    g = np.asarray(gradient, dtype=float)
+    if g.shape != (2 * n,) or not np.isfinite(g).all():
+        raise StateError(f"world {world.name!r}: pull_back: expected {2 * n} finite numbers, got {gradient!r:.80}")
+    wanted = directions(world, parameters)
+    check_supported(world)
+    formulas = None if wanted else differentiator(world.engine).formulas()
+    known = None if formulas is None else by_formulas(world, formulas, g)
+    if formulas is not None and known is None:
+        return formulas.pulled()
+    return by_duals(world, wanted, 1, known).pull_back(g)

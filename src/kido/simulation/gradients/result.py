@@ -50,3 +50,23 @@ class StepDerivatives:
             raise StateError(f"pull_back: expected {len(self.by_state)} finite numbers, got {gradient!r:.80}")
         of_parameters = {name: g @ made for name, made in self.by_parameters.items()}
         return g @ self.by_state, g @ self.by_commands, of_parameters
+
+
+@dataclass(frozen=True, eq=False)
+class RolloutGradient:
+    """Gradient of a loss over N steps. n: coordinates of the world.
+
+    Attributes:
+        by_state: by positions, along velocities, and velocities at the start (2n,).
+        by_commands: by commands of each step (N, n).
+        by_parameters: by parameters, by name.
+        positions, velocities: of the start and after each step (N + 1, n).
+    """
+
+    by_state: Array
+    by_commands: Array
+    by_parameters: dict[str, Array] = field(default_factory=dict)
+    positions: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    velocities: Array = field(default_factory=lambda: np.zeros((0, 0)))
+
+    __repr__ = brief

@@ -1,0 +1,113 @@
+"""Gradients of a loss along many steps, pulled back from one to the other between checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import ceil, sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kido.arrays import fixed
+from kido.errors import ModelError, StateError
+from kido.simulation.gradients.derivatives import by_duals, by_formulas, differentiator
+from kido.simulation.gradients.parameters import directions
+from kido.simulation.gradients.refusals import check_supported
+from kido.simulation.gradients.result import RolloutGradient
+from kido.simulation.motion import run
+from kido.skeleton.state.actuation import takes_force
+
+if TYPE_CHECKING:
+    from kido.simulation.world import World
+
+Array = NDArray[np.float64]
+Loss = Callable[[int, Any], ArrayLike | None]
+
+
+class _Rollout:
+    """Steps of a world with commands of their own, and their pull-back."""
+
+    def __init__(self, world: World, commands: Array, parameters: Mapping[str, Any] | Sequence[str]):
+        self.world, self.commands, self.parameters = world, commands, parameters
+        self.of_force = takes_force(world.engine.tree.actuator)
+
+    def command(self, k: int) -> None:
+        """Give the commands of step k."""
+        d = self.world.engine.data
+        d.tau[self.of_force] = self.commands[k, self.of_force]
+        d.command[~self.of_force] = self.commands[k, ~self.of_force]
+
+    def step(self, k: int) -> None:
+        """Do step k."""
+        self.command(k)
+        run(self.world.engine, 1, lambda: self.world.time)
+        self.world.version += 1
+
+    def pull(self, g: Array, memory: Array | None) -> tuple[Array, Array, dict[str, Array], Array | None]:
+        """Gradients by what there was before the next step, and by the contacts that it recalls."""
+        world = self.world
+        wanted = directions(world, self.parameters)
+        formulas = None if wanted else differentiator(world.engine).formulas()
+        known = None if formulas is None else by_formulas(world, formulas, g, memory)
+        if formulas is not None and known is None:
+            return *formulas.pulled(), formulas.recalled()
+        return *by_duals(world, wanted, 1, known).pull_back(g), None
+
+
+def rollout_gradient(
+    world: World,
+    commands: ArrayLike,
+    gradient: Loss,
+    parameters: Mapping[str, Any] | Sequence[str],
+    checkpoints: int | None,
+) -> RolloutGradient:
+    """See `World.rollout_gradient`."""
+    what = f"world {world.name!r}: rollout_gradient"
+    engine = world.engine
+    n = len(engine.data.q)
+    given = np.array(commands, dtype=float)
+    if given.ndim != 2 or given.shape[1] != n or not len(given) or not np.isfinite(given).all():
+        raise ModelError(f"{what}: commands: expected finite numbers (steps, {n}), got shape {given.shape}")
+    steps = len(given)
+    every = ceil(sqrt(steps)) if checkpoints is None else checkpoints
+    if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
+        raise ModelError(f"{what}: checkpoints: expected a number of steps above 0, got {checkpoints!r}")
+    check_supported(world)
+    rollout = _Rollout(world, given, parameters)
+    seeds, q, u = np.zeros((steps + 1, 2 * n)), np.zeros((steps + 1, n)), np.zeros((steps + 1, n))
+    start = world.snapshot()
+    marks = {}
+    try:
+        q[0], u[0] = engine.data.q, engine.data.u
+        for k in range(steps):
+            if k % every == 0:
+                marks[k] = world.snapshot()
+            rollout.step(k)
+            q[k + 1], u[k + 1] = world.engine.data.q, world.engine.data.u
+            found = gradient(k + 1, world)
+            if found is not None:
+                seed = np.asarray(found, dtype=float)
+                if seed.shape != (2 * n,) or not np.isfinite(seed).all():
+                    raise StateError(f"{what}: gradient({k + 1}): expected {2 * n} finite numbers, got {found!r:.80}")
+                seeds[k + 1] = seed
+        by_commands, by_parameters = np.zeros((steps, n)), {}
+        g, memory = np.zeros(2 * n), None
+        for first in sorted(marks, reverse=True):
+            world.restore(marks[first])
+            last, states = min(first + every, steps), []
+            for k in range(first, last):
+                states.append(world.snapshot())
+                if k < last - 1:
+                    rollout.step(k)
+            for k in range(last - 1, first - 1, -1):
+                world.restore(states[k - first])
+                rollout.command(k)
+                g, by_commands[k], of_parameters, memory = rollout.pull(g + seeds[k + 1], memory)
+                for name, values in of_parameters.items():
+                    by_parameters[name] = by_parameters.get(name, 0.0) + values
+    finally:
+        world.restore(start)
+    return RolloutGradient(
+        fixed(g), fixed(by_commands), {name: fixed(x) for name, x in by_parameters.items()}, fixed(q), fixed(u)
+    )

@@ -1,0 +1,110 @@
+"""What the analytic derivative of a step is computed in."""
+
+from __future__ import annotations
+
+from kido.jit import Struct, floats, integer, integers, number, reference
+from kido.tree.schema import DATA
+from kido.tree.workspace import DERIVATIVES
+
+
+class TABLES(Struct):
+    """Matrices whose columns are worked on eight at a time; there is one of these by lanes, and one by numbers.
+
+    Columns are changes of positions at mid-step along velocities, of velocities at the start in the axes of the step,
+    and of forces in these axes.
+    """
+
+    K = floats("dofs", "narrow", doc="matrix of the linear system, then U of its factors")
+    X = floats("dofs", "wide", doc="right-hand sides and solutions: velocities after impulses")
+    A = floats("dofs", "wide", doc="accelerations at the start's velocities")
+    B = floats("dofs", "wide", doc="right-hand sides, without rows")
+    W = floats("dofs", "wide", doc="what velocity products at mid-step change by with velocities there")
+    Y = floats("dofs", "wide", doc="work space: accelerations")
+    N = floats("rows", "narrow", doc="what velocity each row asks for")
+    T = floats("rows", "narrow", doc="where the impulse of each row acts")
+    c = floats("rows", "wide", doc="velocity of each row at fixed velocities of coordinates and impulses")
+    p = floats("rows", "wide", doc="impulse of each row")
+
+
+class UNITS(Struct):
+    """Responses of eight rows, by lanes."""
+
+    row = floats("dofs", doc="of the row, then response of coordinates")
+    V = floats("bodies", 6, doc="velocities of bodies, about the tree's point")
+    P = floats("bodies", 6, doc="momentum of a body and all beyond it")
+    dV = floats(6, "dofs", doc="as in DERIVATIVES")
+    energy = floats("dofs", doc="P_k . dV_k")
+
+
+class UNIT_NUMBERS(Struct):
+    """The same memory by numbers, and whose rows they are."""
+
+    block = integers(8, doc="blocks")
+    row = floats("row_numbers")
+    V = floats("body_numbers")
+    dV = floats("column_numbers")
+    energy = floats("row_numbers")
+
+
+class TANGENT(Struct):
+    data = reference(DATA, doc="state at mid-step")
+    derivatives = reference(DERIVATIVES)
+    lanes = integer(doc="address of TABLES by lanes")
+    numbers = integer(doc="address of the same by numbers")
+    units = integers(2, doc="addresses of UNITS and UNIT_NUMBERS")
+    geometry = integers(3, doc="NUMBERS of duals: points, normals and gaps of contacts")
+    poses = integers(2, doc="NUMBERS of duals: rotations and positions of bodies")
+    at_start = floats(3, "dofs", "dofs", doc="dtau/dq, dtau/du at the accelerations of the start's velocities; M")
+    at_middle = floats(2, "dofs", "dofs", doc="the same at mid-step, impulses included")
+    at_free = floats(2, "dofs", "dofs", doc="the same at mid-step without impulses")
+    at_end = floats(2, "dofs", "dofs", doc="the same at mid-step with the velocities after impulses")
+    inverse = floats(1, "dofs", "dofs", doc="of the mass matrix with dampers and springs")
+    push = floats("dofs", "dofs", doc="derivative of J^T p by positions at fixed impulses p")
+    start_q = floats("dofs", doc="positions before the step")
+    start_u = floats("dofs", doc="velocities before the step")
+    force = floats("dofs", doc="joint forces as given")
+    inert = integers(
+        "dofs", doc="1: what is given does not act: nothing drives the coordinate, or its limit is reached"
+    )
+    V = floats("bodies", 6, doc="velocities after impulses, about the tree's point")
+    dV = floats(6, "dofs", doc="as in DERIVATIVES, of these velocities")
+    f = floats("bodies", 6, doc="impulses of contacts on each body, about the tree's point")
+    df = floats("bodies", 36, doc="their derivative by a motion of the body")
+    touched = integers("bodies", doc="1: contacts press on it")
+    twist = floats("blocks", 3, 6, doc="of each contact: its rows as wrenches about the tree's point")
+    turn = floats("blocks", 108, doc="their derivatives by a motion of the body")
+    slope = floats("blocks", 6, doc="derivative of the bias of the normal row by such a motion")
+    move = floats("blocks", 18, doc="how the contact's point moves by it")
+    side = floats("blocks", doc="-1: the body is the contact's first, 1: its second")
+    warm = integer(doc="NUMBERS of duals: impulses of contacts that the step began with")
+    moving = integer(doc="1: contacts ask for what motion makes of them at the step's end (tangent.following)")
+    follows = integers("blocks", doc="1: a contact that goes on")
+    old = integers("blocks", doc="what it was in the step before")
+    along = integers("blocks", doc="MEAN or SLIP: what is asked along the surface; 0: nothing")
+    first = integers("blocks", doc="first block of its pair of bodies")
+    length = integers("blocks", doc="number of these")
+    going = integers("blocks", doc="how many of them go on")
+    u = floats("dofs", doc="velocities after impulses")
+    again = integers("dofs", doc="1: velocity products of the second half are evaluated anew for the coordinate's tree")
+    row = integers("blocks", doc="first row of the block among those of TABLES; -1: it asks for nothing")
+    mode = integers("blocks", doc="OPEN ... HELD of kido.simulation.gradients.laws")
+    margin = floats("blocks", unit="m/s", doc="by what speed it is apart from another mode")
+    soft = floats("rows", doc="compliance of a row")
+    give = floats("rows", doc="compliance with which the system stands for the row at first")
+    use = integers("rows", doc="ASKED or DRAGGED (tangent.contacts)")
+    drag = floats("rows", 3, doc="of the first row of a contact that slides: R (11, 12, 22), dp_t = mu s dp_n - R dv_t")
+    L = floats("dofs", "dofs", doc="lower factor of K")
+    pivot = integers("dofs", doc="row that was exchanged with each")
+    num_rows = integer()
+    lean = integer(doc="1: only a gradient is pulled back, which needs fewer products")
+    out = floats("twice", "thrice", doc="d(q, u)+ / d(q, u, forces)")
+    gradient = floats("twice", doc="of a number by the state after the step")
+    pulled = floats(1, "thrice", doc="of the same number by state and forces before")
+    weight = floats("rows", doc="gradient of the number by the rate of each row")
+    memory = floats(
+        "blocks", 6, doc="gradient by points and normals of contacts of the step, which the next one recalls"
+    )
+    recalled = floats("blocks", 6, doc="the same of contacts of the step before")
+    remembers = integer(doc="1: `memory` is to be pulled back too")
+    work = floats(8, "thrice", doc="vectors")
+    time_step = number("s")

@@ -1,0 +1,430 @@
+"""The derivative of a step by one linear system.
+
+With M~ = M + h D + (h^2/4) K_s, forces tau, a_1 the accelerations at the start's velocities u_0, u_M = u_0 + (h/2) a_1
+those predicted for mid-step, and u_1 the velocities after the impulses p, the step solves at mid-step's positions q_M
+
+    M~ (u_1 - u_0) / h = tau - D u_0 - K_s (q_M - q_r) - bias(q_M, u_M) + J^T p / h
+
+so that with a* = (u_1 - u_0) / h and the derivatives of inverse dynamics ID at (q_M, u_0, a_1) and (q_M, u_M, a*)
+
+    M~ da_1 = dtau - (ID_q + K_s) dq_M - (ID_u + D) du_0
+    M~ du_1 - J^T dp = M~ du_0 + h dtau - (h (ID*_q + K_s) - d(J^T p)/dq) dq_M - h D du_0 - h ID*_u (du_0 + (h/2) da_1)
+
+where the laws of the rows (`contacts`) say what dp is. Rows ASKED, N du_1 + soft dp = -c, are eliminated as penalties
+1 / (soft + give), and what that leaves is refined: no matrix of rows is made, and rows that depend on each other do no
+harm. Positions at the end are q_M moved by (h/2) u_1.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kido.constraints.impact_time import UNSTEADY
+from kido.jit import call4, entry, kernel, lanes_view, view
+from kido.kernels.derivatives import mass_matrix_from_momenta
+from kido.kernels.forward_dynamics import articulated_inertias
+from kido.kernels.inertia import body_inertia
+from kido.kernels.integration import advance
+from kido.kernels.inverse_mass import factor, invert, solve_negative
+from kido.kernels.kinematics import transforms
+from kido.simulation.balance import SLOW
+from kido.simulation.gradients.tangent.charts import columns_of_start, rows_of_end
+from kido.simulation.gradients.tangent.contacts import (
+    ASKED,
+    contact_laws,
+    joint_laws,
+    known_biases,
+    known_way,
+    press,
+    push_rates,
+)
+from kido.simulation.gradients.tangent.dynamics import force_rates, velocity_columns
+from kido.simulation.gradients.tangent.following import add_following, follow_rows, forget_start, start_motion
+from kido.simulation.gradients.tangent.geometry import bias_slope, describe_rows, seed_poses
+from kido.simulation.gradients.tangent.linear import add_product, factor_matrix, solve_columns
+from kido.simulation.gradients.tangent.schema import TABLES, TANGENT, UNIT_NUMBERS, UNITS
+from kido.simulation.gradients.tangent.softness import add_softness
+from kido.simulation.world_struct import WORLD
+from kido.solvers.problem import CONTACT
+from kido.tree.workspace import ROWS
+
+REFINEMENTS = 3
+DONE, OTHER_WAY, SINGULAR = 0, 1, 2
+
+
+@kernel
+def start_rates(t, c, w, b, n):
+    """da_1 into A, the inverse of M~, and M."""
+    d = c.data
+    y = c.derivatives
+    h = c.time_step
+    size = d.q.shape[0]
+    narrow = n.K.shape[1]
+    for k in range(size):
+        d.u[k] = w.start_u[k]
+        d.udot[k] = (w.middle_u[k] - w.start_u[k]) * (2.0 / h)
+    force_rates(t, d, y, c.at_start)
+    for i in range(size):
+        for j in range(size):
+            c.at_start[2, i, j] = 0.0
+    mass_matrix_from_momenta(y, 0, size, c.at_start, 2)
+    rows, blocks = view(ROWS, y.rows[0]), lanes_view(ROWS, y.rows[1])
+    X = rows.X
+    for m in range(2):
+        for i in range(size):
+            for j in range(size):
+                X[m, i, j] = c.at_start[m, i, j]
+            X[m, i, i] += t.stiffness[i] if m == 0 else t.damping[i]
+    factor(t, d, y, 0, t.parent.shape[0])
+    if c.lean == 0:
+        solve_negative(d, y, blocks, size)
+        for i in range(size):
+            for j in range(size):
+                n.A[i, j] = X[0, i, j]
+                n.A[i, narrow + j] = X[1, i, j]
+    invert(d, y, rows, blocks, narrow // b.K.shape[1], size)
+    for i in range(size):
+        for j in range(size):
+            n.A[i, 2 * narrow + j] = c.inverse[0, i, j] = X[0, i, j]
+
+
+@kernel
+def middle_rates(t, c, w, b, n):
+    """M~ into K, the right-hand sides of du_1 without rows into B."""
+    d = c.data
+    h = c.time_step
+    size = d.q.shape[0]
+    narrow = n.K.shape[1]
+    for k in range(size):
+        d.u[k] = w.middle_u[k]
+        d.udot[k] = (c.u[k] - w.start_u[k]) / h
+    force_rates(t, d, c.derivatives, c.at_middle)
+    for i in range(size):
+        for j in range(size):
+            n.W[i, j], n.W[i, 2 * narrow + j] = 0.0, 0.0
+            n.W[i, narrow + j] = 0.0 if c.lean != 0 else c.at_middle[1, i, j]
+    if c.lean == 0:
+        add_product(c.at_middle, 1, 0.5 * h, b.A, b.W, 0, b.A.shape[1])
+    for i in range(size):
+        for j in range(size):
+            m = c.at_start[2, i, j]
+            n.K[i, j] = m
+            n.B[i, j] = -h * (c.at_middle[0, i, j] + n.W[i, j])
+            n.B[i, narrow + j] = m - h * n.W[i, narrow + j]
+            n.B[i, 2 * narrow + j] = -h * n.W[i, 2 * narrow + j]
+        own = t.armature[i] + 0.25 * h * h * t.stiffness[i]
+        n.K[i, i] += own + h * t.damping[i]
+        n.B[i, i] -= h * t.stiffness[i]
+        n.B[i, narrow + i] += own
+        n.B[i, 2 * narrow + i] += h
+
+
+@kernel
+def describe_contacts(t, c, w):
+    """Rows of all contacts, how they turn, and what they press on. Returns whether duals and contacts agree."""
+    src, pr = w.row_origins, w.problem
+    contacts = w.collision
+    for i in range(t.parent.shape[0]):
+        if c.touched[i] != 0:
+            c.touched[i] = 0
+            for j in range(6):
+                c.f[i, j] = 0.0
+            for j in range(36):
+                c.df[i, j] = 0.0
+    good = True
+    for block in range(pr.num_blocks):
+        if pr.kind[block] != CONTACT:
+            continue
+        body, k, i = src.body[block], src.index[block], pr.row[block]
+        sign = -1.0 if contacts.body_a[k] == body else 1.0
+        good = (
+            describe_rows(t, c, k, block, src.wrench, body, sign, contacts.normal, contacts.point, src.tangent) and good
+        )
+        s = bias_slope(src, contacts.gap[k])
+        for j in range(6):
+            c.slope[block, j] *= s
+        if pr.impulse[i] > 0.0:
+            press(c, body, block, (pr.impulse[i], pr.impulse[i + 1], pr.impulse[i + 2]))
+    return good
+
+
+@kernel
+def velocities_after(t, c, w):
+    """Velocities after impulses into c.u: M~^-1 J^T p more than the free ones."""
+    src, pr, S = w.row_origins, w.problem, c.derivatives.S
+    size = c.u.shape[0]
+    for k in range(size):
+        c.work[0, k] = 0.0
+        c.u[k] = pr.u_free[k]
+    for b in range(pr.num_blocks):
+        if pr.kind[b] != CONTACT:
+            c.work[0, src.index[b]] += src.sign[b] * pr.impulse[pr.row[b]]
+    for body in range(t.parent.shape[0]):
+        if c.touched[body] == 0:
+            continue
+        f0, f1, f2, f3, f4, f5 = c.f[body, 0], c.f[body, 1], c.f[body, 2], c.f[body, 3], c.f[body, 4], c.f[body, 5]
+        i = body
+        while i >= 0:
+            for k in range(t.first_dof[i], t.first_dof[i + 1]):
+                x = S[0, k] * f0 + S[1, k] * f1 + S[2, k] * f2
+                c.work[0, k] += x + (S[3, k] * f3 + S[4, k] * f4 + S[5, k] * f5)
+            i = t.parent[i]
+    for i in range(size):
+        f = c.work[0, i]
+        if f != 0.0:
+            for k in range(size):
+                c.u[k] += f * c.inverse[0, i, k]
+
+
+@kernel
+def row_rates(t, c, w, n):
+    """Rows of all blocks with their laws, and d(J^T p)/dq. Returns whether biases are known."""
+    src, pr = w.row_origins, w.problem
+    contacts = w.collision
+    velocity_columns(t, c.derivatives, c, c.u)
+    at = 0
+    for block in range(pr.num_blocks):
+        if pr.kind[block] == CONTACT:
+            at += contact_laws(t, c, n, pr, block, src.body[block], at)
+        else:
+            at += joint_laws(t, c, n, pr, src, c.u, block, at)
+    c.num_rows = at
+    push_rates(t, c)
+    c.moving = 0
+    size = c.u.shape[0]
+    most = 0.0
+    for k in range(size):
+        most = max(most, math.fabs(w.start_u[k]))
+    if c.time_step * most > SLOW and contacts.num_contacts > 0:
+        c.moving = 1
+        start_motion(t, c.data, w, c)
+        follow_rows(t, c, w, contacts)
+        forget_start(c.data, w)
+        add_following(t, c, w, contacts, n)
+    add_softness(t, c, n, pr, src, lanes_view(UNITS, c.units[0]), view(UNIT_NUMBERS, c.units[1]))
+    return known_biases(c, pr, src, contacts, w)
+
+
+@kernel
+def note_again(t, c, w):
+    """Which trees take their velocity products anew after impulses. Returns -1 where these are not known here."""
+    src, pr = w.row_origins, w.problem
+    found = 0
+    for tree_index in range(t.tree_mobile.shape[0]):
+        first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+        begin, end = t.first_dof[first], t.first_dof[last]
+        most, change = 0.0, 0.0
+        for k in range(begin, end):
+            most = max(most, max(math.fabs(w.start_u[k]), math.fabs(c.u[k])))
+            change = max(change, math.fabs(c.u[k] - pr.u_free[k]))
+            c.again[k] = 0
+        if begin == end or t.tree_mobile[tree_index] == 0 or not change > 0.0 or not c.time_step * most > SLOW:
+            continue
+        if src.steady[begin] != UNSTEADY:
+            continue
+        if w.holds[tree_index] != 0:
+            return -1
+        found = 1
+        for k in range(begin, end):
+            c.again[k] = 1
+    return found
+
+
+@kernel
+def rates_again(t, c, w):
+    """Derivatives of inverse dynamics at mid-step without impulses, and with the velocities after them."""
+    d, pr, h = c.data, w.problem, c.time_step
+    for k in range(d.q.shape[0]):
+        d.u[k] = w.middle_u[k]
+        d.udot[k] = (pr.u_free[k] - w.start_u[k]) / h
+    force_rates(t, d, c.derivatives, c.at_free)
+    for k in range(d.q.shape[0]):
+        d.u[k] = w.middle_u[k] + (c.u[k] - pr.u_free[k])
+        d.udot[k] += (pr.u[k] - c.u[k]) * (2.0 / h)
+    force_rates(t, d, c.derivatives, c.at_end)
+
+
+@kernel
+def products_again(t, c, w, b, n):
+    """What velocity products of the second half add to X: (h/2) d(a_3 - a_2)."""
+    h = c.time_step
+    size = c.u.shape[0]
+    narrow, wide = n.K.shape[1], b.X.shape[1]
+    rates_again(t, c, w)
+    for i in range(size):
+        for j in range(wide):
+            b.B[i, j] = -1.0 * b.W[i, j]
+            b.Y[i, j] = 0.0 * b.W[i, j]
+        for j in range(size):
+            n.B[i, j] -= c.at_free[0, i, j]
+        n.B[i, i] -= t.stiffness[i]
+        n.B[i, narrow + i] -= t.damping[i]
+        n.B[i, 2 * narrow + i] += 1.0
+    add_product(c.inverse, 0, 1.0, b.B, b.Y, 0, wide)  # da_2
+    for i in range(size):
+        for j in range(wide):
+            b.Y[i, j] = 0.5 * h * b.A[i, j] + b.X[i, j] - h * b.Y[i, j]
+            b.B[i, j] = b.W[i, j]
+        for j in range(size):
+            n.B[i, j] += c.at_free[0, i, j] - c.at_end[0, i, j]
+    add_product(c.at_end, 1, -1.0, b.Y, b.B, 0, wide)
+    for i in range(size):
+        for j in range(wide):
+            b.Y[i, j] = 0.0 * b.B[i, j]
+    add_product(c.inverse, 0, 0.5 * h, b.B, b.Y, 0, wide)
+    for i in range(size):
+        if c.again[i] != 0:
+            for j in range(wide):
+                b.X[i, j] += b.Y[i, j]
+
+
+@kernel
+def add_outer(F, i, s, G, at, first, last):
+    """F[i] += s G[at] in blocks first..last-1."""
+    for j in range(first, last):
+        F[i, j] += s * G[at, j]
+
+
+@kernel
+def assemble_system(c, b, n):
+    """Rows of sliding contacts and penalties into K, and B with what positions push."""
+    size = c.L.shape[0]
+    narrow, wide = b.K.shape[1], b.X.shape[1]
+    for i in range(size):
+        for j in range(size):
+            n.B[i, j] += c.push[i, j]
+    for r in range(c.num_rows):
+        if c.use[r] == ASKED:
+            s = 1.0 / (c.soft[r] + c.give[r])
+            for i in range(size):
+                x = n.T[r, i]
+                if x != 0.0:
+                    add_outer(b.K, i, s * x, b.N, r, 0, narrow)
+        elif c.use[r - 1] == ASKED:  # the first of two tangents
+            x, y, z = c.drag[r - 1, 0], c.drag[r - 1, 1], c.drag[r - 1, 2]
+            for i in range(size):
+                f = x * n.N[r, i] + y * n.N[r + 1, i]
+                g = y * n.N[r, i] + z * n.N[r + 1, i]
+                if f != 0.0 or g != 0.0:
+                    add_outer(b.K, i, f, b.N, r, 0, narrow)
+                    add_outer(b.K, i, g, b.N, r + 1, 0, narrow)
+                    add_outer(b.B, i, -f, b.c, r, 0, wide)
+                    add_outer(b.B, i, -g, b.c, r + 1, 0, wide)
+
+
+@kernel
+def refinements(c):
+    """How often the system is to be solved: once where no row was given more softness than it has."""
+    for r in range(c.num_rows):
+        if c.use[r] == ASKED and c.give[r] > 0.0:
+            return REFINEMENTS
+    return 1
+
+
+@kernel
+def solve_system(c, b, n):
+    """X: du_1 by all columns."""
+    size = c.L.shape[0]
+    wide = b.X.shape[1]
+    times = refinements(c)
+    for turn in range(times):
+        for i in range(size):
+            for j in range(wide):
+                b.X[i, j] = b.B[i, j]
+        for r in range(c.num_rows):
+            if c.use[r] != ASKED:
+                continue
+            s = 1.0 / (c.soft[r] + c.give[r])
+            for j in range(wide):
+                b.c[r, j] = c.give[r] * b.p[r, j] - b.c[r, j]  # turned back below
+            for i in range(size):
+                x = n.T[r, i]
+                if x != 0.0:
+                    add_outer(b.X, i, s * x, b.c, r, 0, wide)
+            for j in range(wide):
+                b.c[r, j] = c.give[r] * b.p[r, j] - b.c[r, j]
+        solve_columns(c, b, n, 0, wide)
+        if turn < times - 1:
+            for r in range(c.num_rows):
+                if c.use[r] == ASKED:
+                    s = 1.0 / (c.soft[r] + c.give[r])
+                    for j in range(wide):
+                        b.p[r, j] = s * (c.give[r] * b.p[r, j] - b.c[r, j])
+                    for i in range(size):
+                        x = n.N[r, i]
+                        if x != 0.0:
+                            add_outer(b.p, r, -s * x, b.X, i, 0, wide)
+
+
+@kernel
+def place_middle(t, c, w):
+    """Poses and inertias at mid-step in own data."""
+    d = c.data
+    size = d.q.shape[0]
+    n = t.parent.shape[0]
+    for k in range(size):
+        d.q[k] = c.start_q[k]
+        d.u[k] = w.start_u[k]
+    advance(t, d, 0, n, 0.5 * c.time_step)
+    transforms(t, d, 0, n)
+    for i in range(n):
+        body_inertia(t, d, i)
+    articulated_inertias(t, d, 0, n, c.time_step)
+
+
+@kernel
+def linearize(t, c, w, b, n, detect, collision):
+    """All of a step's linear system with its factors. Returns DONE, or why not."""
+    if not known_way(t, w.data, w.problem, w.row_origins, w):
+        return OTHER_WAY
+    place_middle(t, c, w)
+    start_rates(t, c, w, b, n)
+    c.num_rows = 0
+    blocks = w.problem.num_blocks
+    if w.collision.num_contacts > 0 and blocks > 0:
+        seed_poses(t, c)
+        if call4(detect, collision, 0, 0, 0) != 0:
+            return OTHER_WAY
+    if not describe_contacts(t, c, w):
+        return OTHER_WAY
+    velocities_after(t, c, w)
+    if note_again(t, c, w) < 0:
+        return OTHER_WAY
+    middle_rates(t, c, w, b, n)
+    if blocks > 0:
+        if not row_rates(t, c, w, n):
+            return OTHER_WAY
+        assemble_system(c, b, n)
+    if not factor_matrix(c, b, n):
+        return SINGULAR
+    return DONE
+
+
+@entry("i8(i8,i8,i8,i8)")
+def step_rates(world, tangent, detect, collision):
+    """`out` of a step that has been done.
+
+    Args:
+        detect: address of the detector's callback for duals.
+        collision: its COLLISION.
+
+    Returns:
+        DONE, OTHER_WAY: the step has parts that are not differentiated here; or SINGULAR.
+    """
+    w = view(WORLD, world)
+    c = view(TANGENT, tangent)
+    b, n = lanes_view(TABLES, c.lanes), view(TABLES, c.numbers)
+    status = linearize(w.tree, c, w, b, n, detect, collision)
+    if status != DONE:
+        return status
+    solve_system(c, b, n)
+    if note_again(w.tree, c, w) > 0:
+        products_again(w.tree, c, w, b, n)
+    rows_of_end(w.tree, c, w, n)
+    columns_of_start(w.tree, c, c.out)
+    size = c.u.shape[0]
+    for k in range(size):
+        if c.inert[k] != 0:
+            for i in range(2 * size):
+                c.out[i, 2 * size + k] = 0.0
+    return DONE

@@ -1,0 +1,176 @@
+"""Derivatives of steps by formulas: the work space of an engine, and which worlds have such."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kido.arrays import fixed
+from kido.collision.container import COLLISION
+from kido.collision.narrow import detect_contacts
+from kido.constraints.surfaces import NO_ROWS
+from kido.jit import LANES
+from kido.jit.duals import DIRECTIONS, dual_callback
+from kido.jit.duals.structs import NUMBERS
+from kido.joints import ActuatorType, JointKind
+from kido.quantities.branches import derivatives_workspace, solution_rows
+from kido.simulation.commands import Commands
+from kido.simulation.gradients.laws import MODE_NAMES
+from kido.simulation.gradients.result import StepDerivatives
+from kido.simulation.gradients.tangent.kept import Kept
+from kido.simulation.gradients.tangent.pull import step_pull
+from kido.simulation.gradients.tangent.schema import TABLES, TANGENT, UNIT_NUMBERS, UNITS
+from kido.simulation.gradients.tangent.step import DONE, step_rates
+from kido.solvers.problem import CONTACT
+from kido.tree.schema import data_for
+
+Array = NDArray[np.float64]
+_OTHERS = (JointKind.FREE, JointKind.USER)
+_ROTATES = (JointKind.BALL, JointKind.FREE_MIXED)
+MOST_DOFS = 400
+
+
+def may_have_formulas(engine: Any) -> bool:
+    """Whether steps of a world of this structure may be differentiated by formulas."""
+    t = engine.tree
+    return DIRECTIONS + 1 == 8 == LANES and 0 < len(t.body_of_dof) <= MOST_DOFS and not np.isin(t.kind, _OTHERS).any()
+
+
+_BY = {"contacts": "contacts", "pairs": "pairs"}
+_WHOLE = ("bodies", "shapes", "slots", "shapes_and_one", "bodies_and_one", "excluded")
+
+
+def _parts() -> dict[str, str]:
+    """Arrays of a detector that a detection reads, but for geometries and work space, and what is in use of them."""
+    chosen = {}
+    for name in COLLISION.arrays:
+        dim = COLLISION.fields[name].dims[0]
+        if dim in _WHOLE or dim in _BY:
+            chosen[name] = _BY.get(dim, "")
+    return chosen
+
+
+class Formulas:
+    """Derivatives of an engine's steps by formulas, where these are all that a step has.
+
+    Args:
+        mirror: the engine's structs for duals, of which the detector's are used.
+    """
+
+    def __init__(self, mirror: Any):
+        self.mirror, engine = mirror, mirror.engine
+        t = engine.tree
+        n, blocks = len(t.body_of_dof), len(engine.row_origins.origin)
+        rows = 3 * blocks
+        narrow = -(-n // LANES)
+        sizes = {"dofs": n, "rows": rows, "narrow": narrow, "wide": 3 * narrow}
+        self._lanes = TABLES(samples=LANES, **sizes)
+        flat = {f: getattr(self._lanes, f) for f in TABLES.arrays}
+        self._numbers = TABLES(**{f: a.reshape(a.shape[0], -1) for f, a in flat.items()})
+        self.tangent = c = TANGENT(dofs=n, bodies=len(t.parent), blocks=blocks, rows=rows, twice=2 * n, thrice=3 * n)
+        self._data, self._work = data_for(t), derivatives_workspace(t)
+        for i in np.flatnonzero(t.kind == JointKind.FREE_MIXED):
+            k = int(t.first_dof[i])
+            self._work.carried[k : k + 3], self._work.carried[k + 3 : k + 6] = k + 6, k
+        self._solutions = solution_rows(self._work)
+        c.data, c.derivatives = self._data, self._work
+        c.lanes, c.numbers = self._lanes.address, self._numbers.address
+        found = mirror.world.collision
+        self._views = [
+            NUMBERS(number=a.reshape(-1))
+            for a in (found.point, found.normal, found.gap, mirror.world.data.R, mirror.world.data.p, found.impulse)
+        ]
+        c.geometry[:] = [x.address for x in self._views[:3]]
+        c.poses[:] = [x.address for x in self._views[3:5]]
+        c.warm = self._views[5].address
+        units = UNITS(samples=LANES, dofs=n, bodies=len(t.parent))
+        numbers = UNIT_NUMBERS(**{f: getattr(units, f).reshape(-1) for f in ("row", "V", "dV", "energy")})
+        self._units = units, numbers
+        c.units[:] = units.address, numbers.address
+        self._blocks = blocks
+        self.kept = Kept(engine)
+        self._part = mirror.part(engine.detector.container, _parts())
+        mirror.fill()
+        self._detect = dual_callback(detect_contacts).address
+        self._rotation = t.first_dof[:-1][np.isin(t.kind, _ROTATES)][:, None] + np.arange(3)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it fits the engine's arrays."""
+        return self.mirror.is_current and self._blocks == len(self.mirror.engine.row_origins.origin)
+
+    def apply(self) -> bool:
+        """Whether the world's properties leave steps to them: no actuators but forces, no springs of rotations."""
+        engine = self.mirror.engine
+        t, commands = engine.tree, engine.feature(Commands).container
+        return not (
+            (t.actuator > ActuatorType.PASSIVE).any()
+            or t.prescribed.any()
+            or np.diff(t.tree_dof)[t.tree_mobile[: len(t.tree_dof) - 1] == 0].any()
+            or t.stiffness[self._rotation].any()
+            or engine.surfaces.container.mode != NO_ROWS
+            or engine.responses.container.apart.any()
+            or (commands is not None and not commands.of_force.all())
+        )
+
+    def begin(self) -> None:
+        """Take what there is before a step."""
+        engine, c = self.mirror.engine, self.tangent
+        d, commands = engine.data, engine.feature(Commands).container
+        c.start_q[:], c.start_u[:], c.force[:] = d.q, d.u, d.tau
+        c.inert[:] = engine.tree.actuator  # FORCE is 0, PASSIVE 1
+        c.force *= 1.0 - c.inert
+        if commands is not None:
+            k = commands.dof
+            given, c.force[k] = c.force[k], np.clip(c.force[k], commands.lower, commands.upper)
+            c.inert[k] |= given != c.force[k]
+        c.time_step = engine.world.time_step
+        self._data.has_external[:], self._data.external[:] = d.has_external, d.external
+        self._part.fill(self.kept.sizes)
+
+    def after(self, gradient: Array | None = None, memory: Array | None = None) -> bool:
+        """`out` of the step that was done, or `pulled` where there is a gradient by the state after it.
+
+        Args:
+            memory: gradient by points and normals of its contacts (contacts, 6), which the next step recalls.
+
+        Returns:
+            Whether there are formulas for all of it.
+        """
+        collision, world = self.mirror.world.collision.address, self.mirror.engine.world.address
+        self.tangent.lean = gradient is not None
+        if gradient is None:
+            return step_rates(world, self.tangent.address, self._detect, collision) == DONE
+        c, count = self.tangent, self.mirror.engine.detector.container.num_contacts
+        c.gradient[:] = gradient
+        c.remembers = memory is not None
+        if memory is not None and len(memory) != count:
+            return False
+        if memory is not None:
+            c.memory[:count] = memory
+        return step_pull(world, self.tangent.address, self._detect, collision) == DONE
+
+    def derivatives(self) -> StepDerivatives:
+        """What `after` found."""
+        c, problem = self.tangent, self.mirror.engine.problem
+        n, blocks = len(c.start_q), problem.num_blocks
+        out = c.out.copy()
+        contact = problem.kind[:blocks] == CONTACT
+        margins = c.margin[:blocks]
+        return StepDerivatives(
+            fixed(out[:, : 2 * n]), fixed(out[:, 2 * n :]), {},
+            tuple(MODE_NAMES[m] for m in c.mode[:blocks][contact]), fixed(margins[contact]),
+            float(margins.min(initial=np.inf)),
+        )  # fmt: skip
+
+    def pulled(self) -> tuple[Array, Array, dict[str, Array]]:
+        """What `after` found for a gradient."""
+        found = self.tangent.pulled[0]
+        n = len(self.tangent.start_q)
+        return found[: 2 * n].copy(), found[2 * n :].copy(), {}
+
+    def recalled(self) -> Array:
+        """Gradient by points and normals of the contacts that the step recalled (contacts, 6)."""
+        return self.tangent.recalled[: self.kept.sizes["contacts"]].copy()
