@@ -7,6 +7,9 @@ step. "falling" starts where the robot is put, "on the ground" half a second lat
 second, the best of several runs taken in turns; with `--processor` per second of processor time, the sum of all
 threads', so that rates are those of a core, and other programs disturb less.
 
+With `--gpu`, rollouts on an NVIDIA GPU beside MuJoCo Warp (PyPI `mujoco-warp`); wall clock. No machine of the project
+has run that yet.
+
 With `--worlds` one robot on the ground for 1 to 4,096 worlds, as a picture: whole rollouts and `Worlds.step`, single
 worlds and lanes.
 """
@@ -30,6 +33,7 @@ from kido.jit.team import available_cores
 
 FORCE = 2.0  # [N m] standard deviation of joint forces
 CONES = "pyramidal", "elliptic"
+STARTS = ("falling", 0), ("on the ground", 500)
 HEADER = (
     "robot",
     "start",
@@ -56,12 +60,14 @@ def all_cases() -> list[Case]:
 class KidoRollouts:
     """Rollouts by kido.batch."""
 
-    def __init__(self, case: Case, lanes: bool, threads: int, settle: int, samples: int, steps: int) -> None:
+    def __init__(
+        self, case: Case, lanes: bool, threads: int, settle: int, samples: int, steps: int, device: str = "cpu"
+    ) -> None:
         start = Kido(case)
         world, robot = start.world, start.robot
         if settle:
             world.step(settle)
-        self.pool = RolloutPool(world, skeleton=robot, threads=threads, lanes=lanes)
+        self.pool = RolloutPool(world, skeleton=robot, threads=threads, lanes=lanes, device=device)
         self.commands = FORCE * np.random.default_rng(0).normal(size=(samples, steps, robot.num_dofs))
         self.commands[:, :, : start.free] = 0.0
 
@@ -96,6 +102,37 @@ class MujocoRollouts:
         return self.rollout.rollout(self.model, self.data, self.state, self.forces, control_spec=self.spec)
 
 
+class WarpRollouts:
+    """Rollouts by MuJoCo Warp, whose step is captured as a graph."""
+
+    def __init__(self, case: Case, cone: str, settle: int, samples: int, steps: int) -> None:
+        import mujoco_warp
+        import warp
+
+        world = Mujoco(case, cone)
+        for _ in range(settle):
+            world.step()
+        forces = FORCE * np.random.default_rng(0).normal(size=(steps, samples, world.model.nv))
+        forces[:, :, np.delete(np.arange(world.model.nv), world.dof)] = 0.0
+        self.warp = warp
+        self.forces = [warp.array(row, dtype=float) for row in forces]
+        self.start = lambda: mujoco_warp.put_data(world.model, world.data, nworld=samples)
+        self.data, model = self.start(), mujoco_warp.put_model(world.model)
+        mujoco_warp.step(model, self.data)  # compiles
+        with warp.ScopedCapture() as capture:
+            mujoco_warp.step(model, self.data)
+        self.graph = capture.graph
+
+    def __call__(self) -> Any:
+        fresh = self.start()
+        for name in ("qpos", "qvel", "qacc_warmstart"):
+            self.warp.copy(getattr(self.data, name), getattr(fresh, name))
+        for row in self.forces:
+            self.warp.copy(self.data.qfrc_applied, row)
+            self.warp.capture_launch(self.graph)
+        return self.data.qpos.numpy()
+
+
 class KidoSteps:
     """The same steps one by one, by `Worlds.step`."""
 
@@ -125,6 +162,19 @@ def rates(runs: dict[str, Any], repeats: int, processor: bool, steps: int) -> di
             run()
             best[name] = min(best[name], clock() - start)
     return {name: 1e-3 * steps / time for name, time in best.items()}
+
+
+def on_gpu(robots: list[Case], options: argparse.Namespace) -> None:
+    """Rates on a GPU, printed."""
+    rows = []
+    for case, (start, settle) in product(robots, STARTS):
+        size = settle, options.samples, options.steps
+        runs: dict[str, Any] = {"KIDO": KidoRollouts(case, False, 1, *size, device="cuda")}
+        runs |= {f"MuJoCo Warp {cone}": WarpRollouts(case, cone, *size) for cone in CONES}
+        found = rates(runs, 3, False, options.samples * options.steps)
+        rows.append([case.name, start, *(f"{rate:.1f}" for rate in found.values())])
+    print(f"{machine()}\n\n{options.samples} worlds, thousands of steps per second\n")
+    print(table(("robot", "start", "KIDO", *(f"MuJoCo Warp {c}" for c in CONES)), rows))
 
 
 def sweep(case: Case, options: argparse.Namespace) -> None:
@@ -171,15 +221,18 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--robot", choices=[case.name for case in all_cases()], help="of this robot alone")
     parser.add_argument("--quick", action="store_true", help="fewer repeats")
     parser.add_argument("--processor", action="store_true", help="processor time, where other programs run")
+    parser.add_argument("--gpu", action="store_true", help="on a GPU, with as many --samples as it should run")
     parser.add_argument("--worlds", action="store_true", help="against the number of worlds")
     options = parser.parse_args(arguments)
     rows = []
-    starts = ("falling", 0), ("on the ground", 500)
     robots = [case for case in all_cases() if options.robot in (None, case.name)]
+    if options.gpu:
+        on_gpu(robots, options)
+        return
     if options.worlds:
         sweep(robots[0], options)
         return
-    for case, (start, settle), threads in product(robots, starts, sorted({1, available_cores()})):
+    for case, (start, settle), threads in product(robots, STARTS, sorted({1, available_cores()})):
         size = threads, settle, options.samples, options.steps
         runs = {
             "KIDO": KidoRollouts(case, False, *size),
