@@ -169,7 +169,8 @@ def test_pairs_of_shapes_that_fell_on_each_other(name):
             break
         made.step()
         found = made.step_derivatives()
-    by_state, by_forces = differences(made, 1e-6)
+    by_state, _ = differences(made, 1e-6)
+    _, by_forces = differences(made, 1e-5)  # forces do not move it out of the skin, and rounding is less
     assert found.modes
     assert largest(found.by_state, by_state) < TOLERANCE
     assert largest(found.by_commands, by_forces) < TOLERANCE
