@@ -7,8 +7,8 @@ step. "falling" starts where the robot is put, "on the ground" half a second lat
 second, the best of several runs taken in turns; with `--processor` per second of processor time, the sum of all
 threads', so that rates are those of a core, and other programs disturb less.
 
-With `--gpu`, rollouts on an NVIDIA GPU beside MuJoCo Warp (PyPI `mujoco-warp`); wall clock. No machine of the project
-has run that yet.
+With `--gpu`, rollouts on an NVIDIA GPU beside MuJoCo Warp (PyPI `mujoco-warp`); wall clock. It has not been
+run on one yet.
 
 With `--worlds` one robot on the ground for 1 to 4,096 worlds, as a picture: whole rollouts and `Worlds.step`, single
 worlds and lanes.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -107,6 +109,24 @@ def test_durations_are_toppras():
         assert excess(by_toppra, v, a) < 1.0 + 1e-5  # as it has them
     with pytest.raises(kido.StateError, match="velocity: expected limits below and above 0"):
         toppra_law(curve, velocity=0.0, acceleration=1.0)
+
+
+def test_ruckig_is_not_run_where_it_would_crash():
+    """Its code runs into MuJoCo's where that came first; by `kido.load` of MJCF it does not."""
+    pytest.importorskip("ruckig")
+    pytest.importorskip("mujoco")
+    program = """
+import mujoco, kido
+try:
+    kido.planning.ruckig_law([[0.0], [1.0]], velocity=9.0, acceleration=9.0, jerk=10.0)
+except kido.StateError as refused:
+    print(refused)
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "import ruckig first" in found.stdout
+    program = program.replace("import mujoco, kido", "import kido; kido.load('<mujoco><worldbody/></mujoco>')")
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout == ""
 
 
 def test_motions_of_ruckig_keep_limits_and_stay_on_straight_ways():

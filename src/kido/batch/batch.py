@@ -360,9 +360,12 @@ class Batch(BatchQuantities, FixedAttributes):
         whole = result(out, (count, 3, n, n))
         if status is not None:
             self._statuses(count, status)
-            status[:] = -1
+            self.forward_dynamics(*given.values(), status=status)
         with self.turn:
             for k in range(count):
+                if status is not None and status[k] >= 0:
+                    whole[k] = np.nan
+                    continue
                 sample = [array[k if len(array) > 1 else 0] for array in arrays]
                 try:
                     whole[k] = getattr(s, name)(*sample)

@@ -21,6 +21,9 @@ _POLL = 0.1  # [s] a run looks this often whether it was interrupted, and report
 _AT_ONCE = 20_000  # steps of worlds that are done in the calling thread, without looking for interruptions
 
 
+NO_LANES = "lanes were not asked for"
+
+
 class Crew:
     """Workers, one for each thread that is needed.
 
@@ -36,7 +39,7 @@ class Crew:
 
     def __init__(self, world: World, threads: int, lanes: bool, device: Device | None = None):
         self.world, self.threads = world, 1 if device else threads
-        self.why_alone = why_alone(world) if lanes and not device else "lanes were not asked for"
+        self.why_alone = why_alone(world) if lanes and not device else "a GPU steps them" if device else NO_LANES
         self._workers: list[Worker] = [GpuWorker(world, device) if device else self._worker(world)]
         self._pool: ThreadPoolExecutor | None = None
         self._process = os.getpid()

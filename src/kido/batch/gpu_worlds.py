@@ -3,7 +3,7 @@
 A world's structs are copied as one row of words (`kido.jit.relocated`), once for each thread; callbacks are numbers
 there (`kido.jit.device`). What a thread does is what a worker of the processor does with its one world: properties
 and state of a sample go into it, it steps, and its state comes out. Worlds that need larger arrays, or whose numbers
-are not finite, are done again on the processor, which tells what was wrong. No machine of the project has run this on
+are not finite, are done again on the processor, which tells what was wrong. It has not been run on
 a GPU yet: tests step such copies on the processor, and compile the kernel to PTX.
 """
 

@@ -18,7 +18,6 @@ from kido.errors import ModelError, NameLookupError, StateError
 from kido.gradients.charts import Charts
 from kido.reprs import brief
 from kido.simulation import World
-from kido.simulation.gradients.derivatives import carried_derivatives
 from kido.simulation.gradients.parameters import directions
 from kido.simulation.gradients.refusals import check_supported
 from kido.simulation.gradients.result import StepDerivatives
@@ -103,6 +102,9 @@ class WorldFunction(FixedAttributes):
             if name != "gravity" and things is None:
                 raise ModelError(f"world {world.name!r}: parameters: {name}: expected a list of what has it, got None")
         given = {name: None if things is None else list(things) for name, things in given.items()}
+        for name, things in given.items():
+            if things is not None and len({id(thing) for thing in things}) < len(things):
+                raise ModelError(f"world {world.name!r}: parameters: {name}: expected each once, got {things!r:.80}")
         self.sizes = {name: len(found) for name, found in directions(world, given).items()}
         self.turn = Turn()
         self.pool = RolloutPool(world, threads=threads, lanes=lanes)
@@ -207,13 +209,16 @@ class WorldFunction(FixedAttributes):
                     f"number {at[-1]}"
                 )
         stride = hold if every is None else whole_number("every", every)
+        self.checked_times(total, hold, stride)
         found = self.pool.run(
             q, u, c, properties=self._properties(values, samples), steps=total, hold=hold, every=stride
         )
         if found.errors:
             sample, why = next(iter(found.errors.items()))
             raise StateError(f"{what}: the motion of sample {sample} fails: {why}")
-        return Rollout(found.positions, found.velocities, (q.copy(), u.copy()), c, values, total, hold, stride)
+        kept = {name: value.copy() for name, value in values.items()}  # what is given may change before it is asked
+        c = None if c is None else c.copy()
+        return Rollout(found.positions, found.velocities, (q.copy(), u.copy()), c, kept, total, hold, stride)
 
     def _properties(self, values: Mapping[str, Array], samples: int) -> dict[str, Any] | None:
         """Values as `kido.batch.Worlds` takes them."""
@@ -322,37 +327,27 @@ class WorldFunction(FixedAttributes):
     ) -> Array:
         """The gradient by the state at which sample k starts (2 dofs,); adds to those by commands and parameters.
 
-        The sample is stepped again, and then it goes backwards: with the same commands all the time at once, else step
-        by step, where each has derivatives by the state before it and, by what it was left, by the one before that.
+        With the same commands all the time, and no record before the end, derivatives are those of all steps at once.
         """
         world, steps, every = self._twin, rollout.steps, rollout.every
-        hold = steps if rollout.commands is None else rollout.hold
+        held = rollout.commands is None or rollout.commands.shape[1] == 1
+        hold = steps if held else rollout.hold
         self._put(rollout, k)
         wanted = self._wanted(rollout)
-        size = steps if hold >= steps and every >= steps else 1
-        before = []
-        for begin in range(0, steps, size):
-            if rollout.commands is not None and begin % hold == 0:
-                self._set("commands", rollout.commands[k, begin // hold])
-            before.append(world.snapshot())
-            world.step(size, reset_command=False)
-        gradient, earlier = np.zeros((2, along.shape[1]))
-        for number in range(len(before) - 1, -1, -1):
-            end = (number + 1) * size
-            if end % every == 0:
-                gradient = gradient + along[end // every - 1]
-            world.restore(before[number])
-            found = world.step_derivatives(wanted, steps=size)
-            passed = earlier
-            if number:
-                commands = self._commands()
-                world.restore(before[number - 1])
-                earlier = gradient @ carried_derivatives(world, commands)
-            gradient, of_commands, of_parameters = found.pull_back(gradient)
-            gradient = gradient + passed
-            by_commands[number * size // hold] += of_commands
-            for name, part in of_parameters.items():
-                by_parameters[name][k] += part
+        if hold >= steps and every >= steps:
+            if rollout.commands is not None:
+                self._set("commands", rollout.commands[k, 0])
+            found = world.step_derivatives(wanted, steps=steps)
+            gradient, of_commands, of_parameters = found.pull_back(along[0] if steps == every else 0.0 * along[0])
+            by_commands[0] += of_commands
+        else:
+            which = np.arange(steps) // hold
+            rows = np.tile(self._commands(), (steps, 1)) if rollout.commands is None else rollout.commands[k, which]
+            back = world.rollout_gradient(rows, lambda r, _: None if r % every else along[r // every - 1], wanted)
+            gradient, of_parameters = back.by_state, back.by_parameters
+            np.add.at(by_commands, which, back.by_commands)
+        for name, part in of_parameters.items():
+            by_parameters[name][k] += part
         return gradient
 
     def _commands(self) -> Array:
@@ -367,12 +362,13 @@ class WorldFunction(FixedAttributes):
         for name, things in self._twin_things.items():
             values = rollout.parameters[name][k] if name in rollout.parameters else self.present[name]
             if not np.array_equal(values, self._held[name]):
-                self._held[name] = values
+                self._held[name] = np.full(np.shape(values), np.nan)  # until all are there
                 for thing, value in zip(things, [values] if name == "gravity" else values, strict=True):
                     if name == "mass":
                         thing.inertia = Inertia(float(value), thing.inertia.com, thing.inertia.moment)
                     else:
                         setattr(thing, name, value if name == "gravity" else float(value))
+                self._held[name] = np.array(values)
         self._set("positions", rollout.start[0][k])
         self._set("velocities", rollout.start[1][k])
 

@@ -304,7 +304,7 @@ class Lanes(FixedAttributes):
 def _row(values: Any, n: int) -> Array:
     """Numbers of n worlds, of its own memory."""
     found = np.array(values, dtype=float)
-    return found if found.shape == (n,) else np.zeros(n) + found
+    return found if found.shape == (n,) else np.full(n, found)
 
 
 def _stacked(drawn: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from kido.simulation import World
 class Simulation(FixedAttributes):
     """A world whose steps and rollouts are functions of JAX's arrays, with gradients by all of them.
 
-    Results are `World.step`'s, bit for bit, and gradients those of `World.step_derivatives`. Every call starts each
-    sample from the world as it was when this was made, contacts among it: it is a function of its arguments alone.
-    Arrays have the coordinates of all skeletons, one after another.
+    Results are `World.step`'s, bit for bit (in lanes, to rounding), and gradients those of `World.step_derivatives`.
+    Every call starts each sample from the world as it was when this was made, contacts among it: it is a function of
+    its arguments alone. Arrays have the coordinates of all skeletons, one after another.
 
     Args:
         world, parameters, threads, lanes: as of `kido.gradients.WorldFunction`.

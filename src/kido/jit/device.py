@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from threading import RLock
 from typing import Any
 
 from kido.jit.functions import Callback
+
+_one_at_a_time = RLock()
 
 
 class Binding:
@@ -53,11 +56,12 @@ class Binding:
     @contextmanager
     def compiling(self) -> Iterator[None]:
         """Within it, what is compiled for a GPU calls these."""
-        before, Binding.current = Binding.current, self
-        try:
-            yield
-        finally:
-            Binding.current = before
+        with _one_at_a_time:
+            before, Binding.current = Binding.current, self
+            try:
+                yield
+            finally:
+                Binding.current = before
 
 
 def bound(field: str) -> tuple[tuple[int, Callback], ...]:

@@ -120,8 +120,7 @@ class WorldResults(WorldStructure):
         last to the first; from each snapshot on steps are done again. Memory grows with checkpoints and
         steps / checkpoints, at best with the root of the number of steps. The world stays as it is.
 
-        Where formulas go (the guide "Gradients of a step" says where), what a step recalls of the contacts of the one
-        before is pulled back too; a step that goes by dual numbers forgets it.
+        What a step recalls of the contacts of the one before is pulled back too.
 
         Args:
             commands: of each step (N, n).

@@ -49,9 +49,9 @@ class _Rollouts(torch.autograd.Function):
 class Simulation(FixedAttributes):
     """A world whose steps and rollouts are functions of PyTorch's tensors, with gradients by all of them.
 
-    Results are `World.step`'s, bit for bit, and gradients those of `World.step_derivatives`. Every call starts each
-    sample from the world as it was when this was made, contacts among it: it is a function of its arguments alone.
-    Arrays have the coordinates of all skeletons, one after another.
+    Results are `World.step`'s, bit for bit (in lanes, to rounding), and gradients those of `World.step_derivatives`.
+    Every call starts each sample from the world as it was when this was made, contacts among it: it is a function of
+    its arguments alone. Arrays have the coordinates of all skeletons, one after another.
 
     Args:
         world, parameters, threads, lanes: as of `kido.gradients.WorldFunction`.

@@ -40,7 +40,7 @@ def together(what: str, given: Mapping[str, tuple[Any, tuple[int | None, ...]]])
 
 def as_rows(tensor: torch.Tensor, ends: int) -> Array:
     """A tensor's memory as an array (samples, ...), whose last `ends` axes are the tensor's."""
-    array: Any = np.from_dlpack(tensor.detach())
+    array: Any = np.from_dlpack(tensor.detach().resolve_neg())
     return array.reshape(-1, *array.shape[array.ndim - ends :])
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.arrays import fixed
 from kido.errors import ModelError, StateError
-from kido.simulation.gradients.derivatives import by_duals, by_formulas, differentiator
+from kido.simulation.gradients.derivatives import by_duals, by_formulas, carried_derivatives, differentiator
 from kido.simulation.gradients.parameters import directions
 from kido.simulation.gradients.refusals import check_supported
 from kido.simulation.gradients.result import RolloutGradient
@@ -44,15 +44,29 @@ class _Rollout:
         run(self.world.engine, 1, lambda: self.world.time)
         self.world.version += 1
 
-    def pull(self, g: Array, memory: Array | None) -> tuple[Array, Array, dict[str, Array], Array | None]:
-        """Gradients by what there was before the next step, and by the contacts that it recalls."""
+    def pull(
+        self, k: int, g: Array, after: Array | None, memory: Array | None
+    ) -> tuple[Array, Array, dict[str, Array], Array | None]:
+        """Gradients by what there was before step k, and by the contacts that it recalls.
+
+        Args:
+            g: by the state after it.
+            after: by the state after the step that follows, if one does.
+            memory: by the contacts that that step recalls, where formulas have found it.
+        """
         world = self.world
         wanted = directions(world, self.parameters)
         formulas = None if wanted else differentiator(world.engine).formulas()
         known = None if formulas is None else by_formulas(world, formulas, g, memory)
         if formulas is not None and known is None:
-            return *formulas.pulled(), formulas.recalled()
-        return *by_duals(world, wanted, 1, known).pull_back(g), None
+            by_state, by_commands, by_parameters = formulas.pulled()
+            recalled = formulas.recalled()
+        else:
+            by_state, by_commands, by_parameters = by_duals(world, wanted, 1, known).pull_back(g)
+            recalled = memory = None
+        if after is not None and memory is None:
+            by_state = by_state + after @ carried_derivatives(world, self.commands[k + 1])
+        return by_state, by_commands, by_parameters, recalled
 
 
 def rollout_gradient(
@@ -85,14 +99,17 @@ def rollout_gradient(
                 marks[k] = world.snapshot()
             rollout.step(k)
             q[k + 1], u[k + 1] = world.engine.data.q, world.engine.data.u
+            version = world.version
             found = gradient(k + 1, world)
+            if world.version != version:
+                raise StateError(f"{what}: gradient({k + 1}) changed the world, which it is only shown")
             if found is not None:
                 seed = np.asarray(found, dtype=float)
                 if seed.shape != (2 * n,) or not np.isfinite(seed).all():
                     raise StateError(f"{what}: gradient({k + 1}): expected {2 * n} finite numbers, got {found!r:.80}")
                 seeds[k + 1] = seed
         by_commands, by_parameters = np.zeros((steps, n)), {}
-        g, memory = np.zeros(2 * n), None
+        g, memory, after = np.zeros(2 * n), None, None
         for first in sorted(marks, reverse=True):
             world.restore(marks[first])
             last, states = min(first + every, steps), []
@@ -103,7 +120,9 @@ def rollout_gradient(
             for k in range(last - 1, first - 1, -1):
                 world.restore(states[k - first])
                 rollout.command(k)
-                g, by_commands[k], of_parameters, memory = rollout.pull(g + seeds[k + 1], memory)
+                by_end = g + seeds[k + 1]
+                g, by_commands[k], of_parameters, memory = rollout.pull(k, by_end, after, memory)
+                after = by_end
                 for name, values in of_parameters.items():
                     by_parameters[name] = by_parameters.get(name, 0.0) + values
     finally:

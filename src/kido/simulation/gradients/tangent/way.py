@@ -112,6 +112,7 @@ class Formulas:
             or t.stiffness[self._rotation].any()
             or engine.surfaces.container.mode != NO_ROWS
             or engine.responses.container.apart.any()
+            or engine.detector.container.num_contacts > self._blocks  # contacts that it recalls
             or (commands is not None and not commands.of_force.all())
         )
 
