@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from time import perf_counter, process_time
+from time import process_time
 
 import numpy as np
 
-import kido
 from benchmarks.timing import machine
-from kido.flexible import FlexibleBody, FlexibleTree, Material, Section, beam_modes, entries
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests/flexible"))
 import test_flexible_crank as crank  # pyright: ignore[reportMissingImports]
@@ -77,22 +75,8 @@ def rows() -> list[tuple[str, str, str, str]]:
     return found
 
 
-def chain(bodies: int, modes: int = 6) -> FlexibleTree:
-    """Flexible links on hinges."""
-    skeleton = kido.Skeleton("chain")
-    beam = beam_modes(
-        0.5, Section.tube(0.02, 0.018), Material(7e10, 2700.0), bending_y=modes // 2, bending_z=modes // 2
-    )
-    parent = None
-    for k in range(bodies):
-        axis = (0, 1, 0) if k % 2 else (0, 0, 1)
-        flexible = FlexibleBody(skeleton.add_body(f"link{k}", kido.RevoluteJoint(axis=axis), parent), beam)
-        parent = flexible.node("tip")
-    return FlexibleTree(skeleton)
-
-
 def times() -> None:
-    """Of the spin-up and its model, and of the sweeps of chains without the checks of arguments; best of several."""
+    """Of the spin-up and its model; best of several. Those of dynamics are in `benchmarks.flexible_calls`."""
     began = process_time()
     tree = truths.spun(3, 1, truths.SIMO)
     made, best = process_time() - began, np.inf
@@ -103,28 +87,6 @@ def times() -> None:
         tree.simulate(rest, rest, 15.0, 2e-3, prescribed=turn)
         best = min(best, process_time() - began)
     print(f"spin-up of 15 s in steps of 2 ms, 3 + 1 modes: {1e3 * best:.0f} ms; its model: {1e3 * made:.0f} ms")
-    rng = np.random.default_rng(1)
-    for bodies in (1, 2, 4, 7, 14, 28):
-        tree = chain(bodies)
-        n = tree.num_coordinates
-        q, u, tau = 0.001 * rng.normal(size=n), rng.normal(size=n), rng.normal(size=n)
-        tree.forward_dynamics(q, u, tau)
-        own, out = (tree._tree.address, tree._data.address, tree._flex.address), np.empty(n)
-        forward = repeat(lambda: entries.forward_dynamics(*own, q, u, tau, 1, out))  # noqa: B023
-        inverse = repeat(lambda: entries.inverse_dynamics(*own, q, u, tau, 1, out))  # noqa: B023
-        print(f"{bodies} bodies with 6 modes: forward {1e6 * forward:.1f} us, inverse {1e6 * inverse:.1f} us")
-
-
-def repeat(call, rounds: int = 400, calls: int = 20) -> float:
-    """Best time of a call [s]."""
-    call()
-    best = np.inf
-    for _ in range(rounds):
-        began = perf_counter()
-        for _ in range(calls):
-            call()
-        best = min(best, (perf_counter() - began) / calls)
-    return best
 
 
 def plots(folder: Path) -> None:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from kido.dynamics.flexible_rows import evaluate_rows
 from kido.dynamics.solver import DynamicsSolver, project_dependent
-from kido.errors import StateError
+from kido.errors import ModelError, StateError
 from kido.flexible import entries
 from kido.kernels.entries import OK
 
@@ -52,6 +52,7 @@ class FlexibleSolver(DynamicsSolver):
         return self.system.tree.prescribed == 0
 
     def _mass(self, q: Array) -> Array:
+        self._inverse(q, np.zeros((1, len(q))))  # refuses what is not positive, by name
         M = np.empty((len(q),) * 2)
         self._call(entries.mass_matrix, q, M)
         return M
@@ -138,6 +139,14 @@ class FlexibleTree(FlexibleSolver):
     """A tree that no rows hold."""
 
     name = "tree"
+
+    def _make_own(self) -> Any:
+        system = self.system
+        if system.num_rows:
+            raise ModelError(
+                f"skeleton {system.skeleton.name!r}: solver tree takes no constraints, and there are "
+                f"{len(system.constraints)}; take TA or FA"
+            )
 
     def _solve(self, q, u, G, gamma, tau, given):
         return self._open(q, u, tau, given), np.zeros(len(G))

@@ -58,8 +58,8 @@ def _flexible_class(name: str, system: ConstrainedSystem) -> type[DynamicsSolver
     """The same of a system with flexible bodies: TA, or the tree's where there are no rows, unless it is named."""
     if isinstance(name, str) and name == AUTO:
         name = "tree" if system.num_rows == 0 else "TA"
-    if name not in FLEXIBLE:
-        if name in SOLVERS:
+    if not isinstance(name, str) or name not in FLEXIBLE:
+        if isinstance(name, str) and name in SOLVERS:
             raise ModelError(
                 f"skeleton {system.skeleton.name!r} has flexible bodies, for which there is no solver {name!r}; there "
                 f"are {', '.join(map(repr, FLEXIBLE))}"

@@ -173,7 +173,13 @@ def mass_matrix_derivative(of: Deformed) -> Array:
     return of.along(mass_stage, ("matrix",), dq=of.u[:, None])[0][..., 0]
 
 
+def _cholesky(of: Deformed) -> Array:
+    _first(of, entries.log_determinant)  # refuses what is not positive, by name
+    return np.linalg.cholesky(of.square(entries.mass_matrix))
+
+
 def log_det_mass_matrix_gradient(of: Deformed, prescribed: Any = None) -> Array:
+    log_det_mass_matrix(of, prescribed)  # refuses what is not positive, by name
     free = np.ones(len(of.u), bool)
     if prescribed is not None:
         free[of.state.dof_indices(prescribed)] = False
@@ -377,7 +383,7 @@ ROUTES: dict[str, Route] = {
     "relative_jacobian_derivative": Route(relative_jacobian_derivative, ("relative_to",)),
     "mass_matrix": Route(lambda of: of.square(entries.mass_matrix)),
     "inverse_mass_matrix": Route(lambda of: of.square(entries.inverse_mass_matrix)),
-    "cholesky_factor": Route(lambda of: np.linalg.cholesky(of.square(entries.mass_matrix))),
+    "cholesky_factor": Route(_cholesky),
     "coriolis_forces": Route(lambda of: of.bias(of.u, gravity=False)),
     "gravity_forces": Route(lambda of: of.bias(np.zeros(len(of.u)))),
     "coriolis_and_gravity_forces": Route(lambda of: of.bias(of.u)),

@@ -64,6 +64,10 @@ class FlexibleBody(FixedAttributes):
                 f"skeleton {skeleton.name!r} has a body, joint or coordinate {taken[0]!r} already: rename it, or the "
                 "node or mode"
             )
+        surface = modes.surface
+        rest = None if surface is None else Mesh(surface.vertices, surface.faces)
+        if rest is not None and any(node.name == SURFACE for node in body.shapes):
+            raise ModelError(f"body {body.name!r} has a shape {SURFACE!r} already: rename it")
         self.body, self.modes = body, modes
         body.inertia = modes.inertia
         body.own_link = True
@@ -77,8 +81,7 @@ class FlexibleBody(FixedAttributes):
             made = skeleton.add_body(places[node.name], NodeJoint(node=node.name, transform_from_parent=X), body)
             made.own_link = True
             self._nodes[node.name] = made
-        if modes.surface is not None:
-            rest = Mesh(modes.surface.vertices, modes.surface.faces)
+        if rest is not None:
             body.add_shape(rest, name=SURFACE, collision=False)
 
     @classmethod

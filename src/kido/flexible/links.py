@@ -122,6 +122,10 @@ def _places(body: BodyNode, structure: Structure) -> dict[str, tuple[Array, list
         near = [key for key, (x, _) in found.items() if np.linalg.norm(x - place) < small]
         if near:
             found[near[0]][1].append(child)
+        elif child.name == "inboard":
+            raise ModelError(
+                f"body {body.name!r}: its child is named 'inboard', as is the node at its joint; rename it"
+            )
         else:
             found[child.name] = place, [child]
     return found

@@ -219,6 +219,8 @@ def _grids(path: str) -> tuple[dict[int, Array], dict[int, Array]]:
             grids.append(card)
         elif card.name in SYSTEMS:
             given[_whole(card, 0, path, f"{card.name}: number")] = card
+        elif card.name == "GRDSET":
+            raise FileFormatError(path, card.line, "GRDSET: expected each GRID to have its own coordinate systems")
         elif card.name.startswith("CORD"):
             raise FileFormatError(path, card.line, f"{card.name}: expected coordinate systems {', '.join(SYSTEMS)}")
     made: dict[int, _System] = {0: _System("CORD2R", np.zeros(3), np.eye(3))}
@@ -284,6 +286,8 @@ def _matrices(path: str, places: Mapping[int, Array]) -> dict[str, dict[tuple[in
                 raise FileFormatError(
                     path, card.line, f"DMIG {name}: expected a square or symmetric matrix (1, 6), got {form}"
                 )
+            if _whole(card, 3, path, f"DMIG {name}: type", 2) not in (1, 2):
+                raise FileFormatError(path, card.line, f"DMIG {name}: expected real numbers (type 1 or 2)")
             found[name] = {}
             continue
         if name not in found:

@@ -32,15 +32,17 @@ class Vibrations:
 def vibrations(skeleton: Skeleton) -> Vibrations:
     """Natural vibrations K x = w^2 M x of a skeleton at rest where it is, without damping, weight and contacts.
 
-    K is the stiffness of modes and of springs of joints, M the mass matrix at the present positions.
+    K is the stiffness of modes and of springs of joints, M the mass matrix at the present positions. Actuators hold
+    nothing.
 
     Raises:
-        ModelError: the skeleton has no coordinates.
+        ModelError: the skeleton has no coordinates, or one without inertia.
     """
     n = skeleton.num_dofs
     if not n:
         raise ModelError(f"skeleton {skeleton.name!r} has no coordinates, and so no vibrations")
     K = np.diag([float(dof.spring_stiffness) for dof in skeleton.dofs])
+    skeleton.log_det_mass_matrix()  # refuses what is not positive, by name
     squares, V = scipy.linalg.eigh(K, np.asarray(skeleton.mass_matrix))
     largest = V[np.abs(V).argmax(axis=0), np.arange(n)]
     floor = 1e-12 * max(float(squares[-1]), 1e-300)  # rounding of zeros

@@ -158,6 +158,8 @@ class Renderer(FixedAttributes):
         if positions is not None and transforms is not None:
             raise StateError("Images are of positions or of transforms; both were given.")
         self._follow()
+        if transforms is not None and self._deforming.all:
+            raise StateError("Images of flexible bodies are of positions: transforms do not say how they are bent.")
         X = self._transforms_of(positions, transforms)
         eta = np.repeat(self._deforming.coordinates()[None], len(X), axis=0)
         if positions is not None:
@@ -238,9 +240,6 @@ class Renderer(FixedAttributes):
         for k, (s, own) in enumerate(zip(skeletons, np.split(q, np.cumsum(n)[:-1], axis=1), strict=True)):
             if s.num_dofs == 0 or len(q) == 0:
                 parts.append(np.repeat(np.asarray(s.world_transforms)[None], len(q), axis=0))
-                continue
-            if any(one.flexible.body.skeleton is s for one in self._deforming.all):  # batches have no modes
-                parts.append(np.array([s.forward_kinematics(row) for row in own]))
                 continue
             batch = self._batches.setdefault(k, Batch(s, threads=self._rasterizer.threads))
             parts.append(batch.forward_kinematics(np.ascontiguousarray(own)))

@@ -59,6 +59,12 @@ class Exchange:
         programs.run_one(engine.system.address, kinds.CROSSINGS)
         return engine.value[engine.system.crossing].copy()
 
+    def indicators(self) -> np.ndarray:
+        """`crossings`, for a program after each of its steps: what began at zero has left it on this side."""
+        now = self.crossings()
+        self._before = np.where(self._before == 0.0, now, self._before)
+        return now
+
     def event(self) -> bool:
         """Do what is due now, and what crossings that were passed bring about. Returns whether states are others."""
         engine, s = self.engine, self.engine.system

@@ -206,7 +206,7 @@ class Slave:
 
     def get_event_indicators(self) -> list[float]:
         """Values of crossings."""
-        return self._exchanged().crossings().tolist()
+        return self._exchanged().indicators().tolist()
 
     def update_discrete_states(self) -> Any:
         """Do what an event is for, and say when the next tick is."""

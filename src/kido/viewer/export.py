@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from kido.attributes import named_arguments
-from kido.rendering.deforming import Deformation
-from kido.rendering.model import Model, body_labels
+from kido.rendering.deforming import Deformation, modal_columns
+from kido.rendering.model import Model, body_labels, skeletons_of
 from kido.viewer.camera import CameraPose, set_initial_camera
 from kido.viewer.film import Film, check_writable, write_whole
 from kido.viewer.painting import Painter, check_size
@@ -31,6 +31,9 @@ def check_fit(model: Model, trajectory: Trajectory) -> None:
     for k, (a, b) in enumerate(zip(trajectory.names, names, strict=False)):
         if a != b:
             raise ViewerError(f"Body {k} is {a!r} in the trajectory and {b!r} in the model.")
+    modes = len(modal_columns(skeletons_of(model)))
+    if trajectory.modes is not None and trajectory.modes.shape[1] != modes:
+        raise ViewerError(f"The trajectory has {trajectory.modes.shape[1]} modes, the model {modes}.")
 
 
 @named_arguments
