@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import subprocess
 import sys
@@ -15,9 +14,6 @@ from hypothesis import HealthCheck, settings
 ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:  # `benchmarks` is run from the repository and is not installed
     sys.path.insert(0, str(ROOT))
-
-with contextlib.suppress(ImportError):
-    import ruckig  # noqa: F401  (it crashes where MuJoCo was imported before it: kido.libraries)
 
 MAX_PROCESSES = 8  # each imports all tests, which takes ten seconds and a gigabyte
 

@@ -134,7 +134,7 @@ def test_what_is_not_for_a_gpu_is_named(on_processor: None) -> None:
     box.add_body("block", kido.FreeJoint(), inertia=kido.Inertia.from_diagonal(1.0, (1, 1, 1)))
     corners = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
     triangles = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
-    box.bodies[0].add_shape(kido.Mesh(np.array(corners, float), np.array(triangles)))
+    box.bodies[0].add_shape(kido.Mesh(np.array(corners, float), np.array(triangles), collide_as="triangles"))
     world.add_ground()
     world.step()
     with pytest.raises(ModelError, match="is not for device 'cuda': it has shapes made of others"):

@@ -207,3 +207,51 @@ def test_dynamics_of_a_world_have_its_derivatives_along_moves():
     for wrong in ([0, 0], [99], ["x"]):
         with pytest.raises(ModelError, match="actuated"):
             WorldDynamics(world, actuated=wrong)
+
+
+def test_gradients_of_rollouts_by_steps_and_at_once():
+    """Steps that go by dual numbers know what each left to the next, by the state and by friction."""
+    world, box = sliding_box()
+    n, steps = 6, 8
+    given = {"friction": list(box.shapes)}
+    seed = np.random.default_rng(2).normal(size=2 * n)
+    by_steps = world.rollout_gradient(np.zeros((steps, n)), lambda k, _: seed if k == steps else None, given)
+    by_state, by_commands, by_parameters = world.step_derivatives(given, steps=steps).pull_back(seed)
+    assert np.allclose(by_steps.by_state, by_state, rtol=1e-9, atol=1e-9)
+    assert np.allclose(by_steps.by_commands.sum(axis=0), by_commands, rtol=1e-9, atol=1e-9)
+    assert np.allclose(by_steps.by_parameters["friction"], by_parameters["friction"], rtol=1e-9, atol=1e-9)
+    with pytest.raises(StateError, match=r"gradient\(1\) changed the world"):
+        world.rollout_gradient(np.zeros((2, n)), lambda k, w: w.step())
+
+
+def test_parameters_that_change_where_they_are():
+    """As optimizers change them: gradients are those of the values at hand."""
+    world, box = sliding_box()
+    given, friction = inputs(world, 1, 1), np.array([[0.3]])
+    states = given["positions"], given["velocities"]
+
+    def gradient(function: WorldFunction) -> np.ndarray:
+        rollout = function.rollout(*states, None, {"friction": friction}, steps=4, every=4)
+        seed = np.ones(rollout.positions.shape)
+        return function.pull_back(rollout, seed, seed).parameters["friction"]
+
+    function = WorldFunction(world, {"friction": list(box.shapes)})
+    before = gradient(function)
+    friction -= 0.1
+    after = gradient(function)
+    assert np.array_equal(after, gradient(WorldFunction(world, {"friction": list(box.shapes)})))
+    assert not np.array_equal(after, before)
+
+
+def test_a_row_of_commands_is_held():
+    world, _ = sliding_box()
+    given, function = inputs(world, 1, 1), WorldFunction(world)
+    states = given["positions"], given["velocities"]
+    one = function.rollout(*states, given["commands"], steps=3, every=1)
+    three = function.rollout(*states, np.repeat(given["commands"], 3, axis=1), every=1)
+    assert np.array_equal(one.positions, three.positions)
+    seed = weights(one.positions.shape)
+    found, wanted = function.pull_back(one, seed, seed), function.pull_back(three, seed, seed)
+    assert np.allclose(found.commands[:, 0], wanted.commands.sum(axis=1), rtol=1e-12, atol=1e-12)
+    with pytest.raises(ModelError, match="expected each once"):
+        WorldFunction(world, {"mass": [world.skeletons[-1].bodies[0]] * 2})

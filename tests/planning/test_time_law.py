@@ -112,9 +112,9 @@ def test_durations_are_toppras():
 
 
 def test_ruckig_is_not_run_where_it_would_crash():
-    """Its code runs into MuJoCo's where that came first; by `kido.load` of MJCF it does not."""
+    """Its code runs into that of MuJoCo's reader of USD where that came first; by `kido.load` of MJCF it does not."""
     pytest.importorskip("ruckig")
-    pytest.importorskip("mujoco")
+    pytest.importorskip("mujoco._usd")
     program = """
 import mujoco, kido
 try:

@@ -19,6 +19,7 @@ from fmu_ball import ball_fmu, has_compiler
 from fmu_makers import Motor, Plane, drive, nothing, pendulum
 from kido.integrators import DormandPrince
 from kido.systems import System, export_fmu, load_fmu
+from kido.systems.fmu_exchange import Exchange
 from system_models import Ball
 
 fmpy = pytest.importorskip("fmpy")
@@ -360,6 +361,30 @@ def test_an_exported_model_is_integrated_by_another_program(tmp_path: Path) -> N
         h, v, _ = bounced(t)
         if abs(t - math.sqrt(2.0 / G)) > 1e-6:  # CVODE finds the impact to its tolerance
             assert height == pytest.approx(h, abs=1e-6) and velocity == pytest.approx(v, abs=1e-5)
+
+
+class Landed(Ball):
+    """A ball that each bounce puts on the floor, where its crossing is zero."""
+
+    def at_bounce(self):
+        return {"height": 0.0, "velocity": -self.restitution * self.velocity, "bounces": self.bounces + 1}
+
+
+def test_crossings_that_begin_at_zero_are_found_again() -> None:
+    """By another program, here Euler's rule, that looks for changes of sign."""
+    system = System()
+    ball = system.add(Landed("ball", restitution=0.8))
+    exchange = Exchange(system)
+    values = exchange.engine.value
+    before = exchange.indicators()
+    for k in range(1, 301):
+        values[exchange.states] += 0.01 * np.array(exchange.derivatives())
+        exchange.set_time(0.01 * k)
+        if exchange.indicators()[0] * before[0] < 0.0:
+            exchange.event()
+        before = exchange.indicators()
+        assert ball.height.value > -0.1
+    assert ball.bounces.value > 3
 
 
 @exported

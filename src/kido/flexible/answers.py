@@ -175,7 +175,7 @@ def mass_matrix_derivative(of: Deformed) -> Array:
 
 def _cholesky(of: Deformed) -> Array:
     _first(of, entries.log_determinant)  # refuses what is not positive, by name
-    return np.linalg.cholesky(of.square(entries.mass_matrix))
+    return np.asarray(np.linalg.cholesky(of.square(entries.mass_matrix)), dtype=float)
 
 
 def log_det_mass_matrix_gradient(of: Deformed, prescribed: Any = None) -> Array:
