@@ -52,7 +52,7 @@ def connected() -> Any:
         StateError: there is none, or kernels are not compiled.
         MissingExtraError: the extra `cuda` is not installed.
     """
-    cuda = _compiler()
+    cuda = _cuda_of_numba()
     from numba.cuda.cudadrv import nvvm
     from numba.cuda.cudadrv.driver import driver
 
@@ -63,7 +63,7 @@ def connected() -> Any:
     return cuda
 
 
-def _compiler() -> Any:
+def _cuda_of_numba() -> Any:
     if JIT_DISABLED:
         raise StateError("device 'cuda': kernels are not compiled (NUMBA_DISABLE_JIT)")
     try:
@@ -74,7 +74,7 @@ def _compiler() -> Any:
 
 def _define() -> dict[str, tuple[Any, str]]:
     """By its name each kernel with its signature."""
-    cuda = _compiler()
+    cuda = _cuda_of_numba()
     from kido.jit.compile import thread_samples, thread_view, view
 
     def forward_kinematics(tree, data, begin, end, q, X):

@@ -190,11 +190,11 @@ def beam_hinge(body: BodyNode, modes: Modes, node: str = "tip", name: str | None
     modes.node(node)
     label = f"{body.name}_hinge" if name is None else name
     copied = body.skeleton.clone()
-    _insert(copied.body(body.name), modes, node, label)  # refused on a copy, if at all
-    return _insert(body, modes, node, label)
+    _inserted(copied.body(body.name), modes, node, label)  # refused on a copy, if at all
+    return _inserted(body, modes, node, label)
 
 
-def _insert(body: BodyNode, modes: Modes, node: str, name: str) -> FlexibleBody:
+def _inserted(body: BodyNode, modes: Modes, node: str, name: str) -> FlexibleBody:
     X = body.parent_joint.transform_from_parent
     made = FlexibleBody(body.skeleton.add_body(name, WeldJoint(transform_from_parent=X), body.parent), modes)
     body.move_to(made.node(node), transform_from_parent=np.eye(4))
