@@ -360,7 +360,8 @@ class Batch(BatchQuantities, FixedAttributes):
         whole = result(out, (count, 3, n, n))
         if status is not None:
             self._statuses(count, status)
-            self.forward_dynamics(*given.values(), status=status)
+            q, u, forces = given.values()
+            self.forward_dynamics(q, u, forces, status=status)
         with self.turn:
             for k in range(count):
                 if status is not None and status[k] >= 0:
