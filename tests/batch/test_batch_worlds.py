@@ -241,6 +241,13 @@ def test_properties_of_a_run_are_not_those_of_the_next(humanoid, lanes):
         pool.run(**given, properties=gains).positions,
         rollout(humanoid, **given, skeleton=robot, lanes=lanes, properties=gains).positions,
     )
+    free = kido.World()  # constants of a free body follow from its mass and from gravity
+    free.add_skeleton(humanoid.skeletons[2].clone())
+    tilted = {"mass": np.full((3, 1), 3.0), "gravity": np.tile([1.0, 0.0, -5.0], (3, 1))}
+    heavy, reused = {"mass": np.full((3, 1), 2.5)}, RolloutPool(free, lanes=lanes)
+    reused.run(properties=tilted, steps=3)
+    wanted = rollout(free, properties=heavy, steps=3, lanes=lanes).positions
+    assert np.array_equal(reused.run(properties=heavy, steps=3).positions, wanted)
     again = pool.run(**given)
     assert np.array_equal(again.positions, fresh.positions)
     assert not np.array_equal(again.positions, other.positions)

@@ -132,21 +132,19 @@ class GpuWorker(Worker):
         """How many worlds it steps at a time."""
         return MOST_WORLDS
 
-    def run(self, job: Job) -> None:
-        """Do all worlds of a job."""
+    def run_all(self, job: Job) -> None:
         member, store = self.members[0], job.store
-        with member.world.turn.used("stepped"), member.world.in_compiled_code():
-            self._connect(len(job.worlds))
-            while len(taken := job.take(self._number)):
-                ready = np.array([k not in store.plain for k in taken.tolist()], bool)
-                left = np.concatenate([taken[~ready], self._launch(job, taken[ready])])
-                for k in [] if job.stopped else left.tolist():
-                    if job.differences is not None:
-                        member.differ(k)
-                    one = np.array([k])
-                    if store.put(self.images, self.addresses, one):
-                        self.place(member)
-                    self.step(job, one)
+        self._connect(len(job.worlds))
+        while len(taken := job.take(self._number)):
+            ready = np.array([k not in store.plain for k in taken.tolist()], bool)
+            left = np.concatenate([taken[~ready], self._launch(job, taken[ready])])
+            for k in [] if job.stopped else left.tolist():
+                if job.differences is not None:
+                    member.differ(k)
+                one = np.array([k])
+                if store.put(self.images, self.addresses, one):
+                    self.place(member)
+                self.step(job, one)
 
     def _connect(self, worlds: int) -> None:
         """Have copies of the world as it is now, for so many samples if there is room."""

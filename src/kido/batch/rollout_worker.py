@@ -209,17 +209,19 @@ class Member:
             self._scatter = self.differences.scatter(self.engine, self.lane_tree, self.lane)
 
     def take(self, differences: Differences | None) -> None:
-        """Stand for worlds that differ in these properties, and be like the model in all others again."""
-        if self.differences is not None:
-            scatter_numbers(self._scatter[0].address, self._own)
+        """Stand for worlds that differ in these properties."""
         self.differences = differences
         self._own = None if differences is None else differences.present(self.engine)
-        self.place()
 
     @property
     def scatter(self) -> Any:
         """Where its properties are in which it differs from others, or None."""
         return None if self.differences is None else self._scatter[0]
+
+    def be_itself(self) -> None:
+        """Have the model's properties again: others are read, and others differ, by what it has."""
+        if self.differences is not None:
+            scatter_numbers(self._scatter[0].address, self._own)
 
     def differ(self, k: int) -> None:
         """Have the properties of world k."""
@@ -272,7 +274,7 @@ class Worker:
         for member in self.members:
             if member.differences is not job.differences:
                 member.take(job.differences)
-                self.addresses[member.lane] = member.image.container.address
+                self.place(member)
 
     def place(self, member: Member) -> None:
         """A member may have other arrays."""
@@ -283,13 +285,21 @@ class Worker:
         """Take worlds until there are no more."""
         first = self.members[0].world  # of the others nobody else knows
         with first.turn.used("stepped"), first.in_compiled_code():
-            while len(taken := job.take(len(self.members))):
-                for member, k in zip(self.members, taken, strict=False) if job.differences is not None else ():
-                    member.differ(k)
-                if job.store.put(self.images, self.addresses, taken):
-                    for member in self.members:
-                        self.place(member)
-                self.step(job, taken)
+            try:
+                self.run_all(job)
+            finally:
+                for member in self.members:
+                    member.be_itself()
+
+    def run_all(self, job: Job) -> None:
+        """`run`, while worlds are used."""
+        while len(taken := job.take(len(self.members))):
+            for member, k in zip(self.members, taken, strict=False) if job.differences is not None else ():
+                member.differ(k)
+            if job.store.put(self.images, self.addresses, taken):
+                for member in self.members:
+                    self.place(member)
+            self.step(job, taken)
 
     def keep(self, job: Job, members: Sequence[Member], worlds: np.ndarray, done: int) -> None:
         """Worlds have done their steps."""

@@ -223,8 +223,7 @@ class WorldFunction(FixedAttributes):
     def _properties(self, values: Mapping[str, Array], samples: int) -> dict[str, Any] | None:
         """Values as `kido.batch.Worlds` takes them."""
         found: dict[str, Any] = {}
-        for name in self.sizes:  # all of them: worlds keep what those of the last run had
-            value = values[name] if name in values else np.tile(self.present[name], (samples, 1))
+        for name, value in values.items():
             if name == "gravity":
                 found[name] = value
                 continue
