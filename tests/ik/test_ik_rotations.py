@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kido.ik.rotations import inverse_left_jacobian, right_jacobian
 from kido.math.lie import exp_rotation, log_rotation
+from kido.math.rotation_rates import inverse_left_jacobian, right_jacobian
 
 H = 1e-6
 

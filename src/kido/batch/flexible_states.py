@@ -7,14 +7,13 @@ the data.
 from __future__ import annotations
 
 from kido.batch.states import ROLLOUT, keep, load, load_wrenches, note, store
+from kido.batch.velocities import write_velocities
 from kido.flexible import sweeps
 from kido.flexible.schema import FLEX
 from kido.jit import LANES, clear, entry, kernel, lanes_samples, lanes_view, view, where_positive
-from kido.joints.frames import rotation_of
 from kido.kernels.integration import advance, to_parent_axes
 from kido.kernels.placement import point_on_link, write_poses
 from kido.kernels.springs import add_passive_forces
-from kido.math.so3 import cross, rotate
 from kido.tree.schema import DATA, TREE
 
 
@@ -55,13 +54,7 @@ def velocities_of(t, d, f, q, u, V):
     load(q, d.q)
     load(u, d.u)
     place(t, d, f)
-    for m in range(V.shape[0]):
-        i = t.member_link[m]
-        w0, w1, w2 = d.V[i, 0], d.V[i, 1], d.V[i, 2]
-        x, y, z = rotate(rotation_of(d, i), t.member_pose[m, 3], t.member_pose[m, 7], t.member_pose[m, 11])
-        v0, v1, v2 = cross(w0, w1, w2, x, y, z)
-        V[m, 0], V[m, 1], V[m, 2] = w0, w1, w2
-        V[m, 3], V[m, 4], V[m, 5] = d.V[i, 3] + v0, d.V[i, 4] + v1, d.V[i, 5] + v2
+    write_velocities(t, d, V)
 
 
 @kernel

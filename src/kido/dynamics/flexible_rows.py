@@ -6,21 +6,20 @@ must know that modes move nodes.
 
 from __future__ import annotations
 
-from kido.constraints.loop_factor import measure_all
 from kido.constraints.loop_rates import row_rate
 from kido.constraints.loop_schema import COUPLE
 from kido.dynamics.rows import (
+    add_load,
     add_row_wrench,
+    begin_loads,
     clear_wrenches,
     free_axis_force,
-    free_axis_wrenches,
     velocity_products,
 )
 from kido.dynamics.schema import DYNAMICS
 from kido.flexible.schema import FLEX
 from kido.flexible.sweeps import accelerations, column_dot_of, positions, velocities
 from kido.flexible.sweeps import inverse_dynamics as joint_forces
-from kido.integrators.rates import commands, given_accelerations, loads
 from kido.jit import entry, kernel, view
 from kido.kernels.springs import add_spring_forces
 from kido.math.so3 import cross
@@ -55,19 +54,9 @@ def begin(t, d, f, lp, y):
     n = t.parent.shape[0]
     positions(t, d, f, 0, n)
     velocities(t, d, f, 0, n)
-    measure_all(d, lp)
-    if y.passive != 0:
-        loads(t, d, y)
-    else:
-        commands(t, d, y)
-        given_accelerations(t, d, y)
-    clear_wrenches(y.wrench)
-    for k in range(y.load.shape[0]):
-        y.load[k] = 0.0
-    if free_axis_wrenches(t, d, lp, y.wrench) != 0:
+    if begin_loads(t, d, lp, y) != 0:
         gather_wrenches(t, d, f, y.wrench, y.load)
-        for k in range(y.load.shape[0]):
-            d.tau[k] += y.load[k]
+        add_load(d, y)
 
 
 @entry("i8(i8,i8,f8[::1],f8[:,::1],f8[::1],f8[::1])")

@@ -119,13 +119,8 @@ def free_axis_wrenches(t, d, lp, wrench):
 
 
 @kernel
-def begin(t, d, lp, y):
-    """Transforms, inertias, velocities, values of rows; tau with all that acts, and udot of prescribed coordinates."""
-    n = t.parent.shape[0]
-    transforms(t, d, 0, n)
-    for i in range(n):
-        body_inertia(t, d, i)
-        body_velocity(t, d, i)
+def begin_loads(t, d, lp, y):
+    """Values of rows, what joints are given, and wrenches of free axes in `wrench`. Returns whether there are such."""
     measure_all(d, lp)
     if y.passive != 0:
         loads(t, d, y)
@@ -135,10 +130,27 @@ def begin(t, d, lp, y):
     clear_wrenches(y.wrench)
     for k in range(y.load.shape[0]):
         y.load[k] = 0.0
-    if free_axis_wrenches(t, d, lp, y.wrench) != 0:
+    return free_axis_wrenches(t, d, lp, y.wrench)
+
+
+@kernel
+def add_load(d, y):
+    """`load` to the joint forces."""
+    for k in range(y.load.shape[0]):
+        d.tau[k] += y.load[k]
+
+
+@kernel
+def begin(t, d, lp, y):
+    """Transforms, inertias, velocities, values of rows; tau with all that acts, and udot of prescribed coordinates."""
+    n = t.parent.shape[0]
+    transforms(t, d, 0, n)
+    for i in range(n):
+        body_inertia(t, d, i)
+        body_velocity(t, d, i)
+    if begin_loads(t, d, lp, y) != 0:
         gather_wrenches(t, d, y.wrench, y.load)
-        for k in range(y.load.shape[0]):
-            d.tau[k] += y.load[k]
+        add_load(d, y)
 
 
 @kernel

@@ -3,7 +3,9 @@
 Positions of most joints change by their velocities times time. Those of ball and free joints are a chart of a manifold:
 a rotation vector r, and of free joints a place p in the parent's axes; their velocities are in the body's axes,
 
-    r' = J_r(r)^-1 w,    p' = R(r) v.
+    r' = J_r(r)^-1 w,    p' = R(r) v,
+
+with J_r(r)^-1 the inverse left Jacobian of -r.
 
 So positions change by dq = C d for a small motion d along velocities, C being block by block these matrices, and 1
 elsewhere. A gradient g by positions, as numbers, is the gradient C^T g along velocities.
@@ -19,23 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.math import exp_rotation
+from kido.math.rotation_rates import inverse_left_jacobian
 from kido.skeleton import Skeleton
 from kido.skeleton.joints.coordinates import CoordinateKind
 
 Array = NDArray[np.float64]
-_SMALL = 1e-3  # [rad] angle below which a series of two terms is exact
-
-
-def _inverse_right_jacobian(r: Array) -> Array:
-    """J_r^-1 (samples, 3, 3) of rotation vectors (samples, 3)."""
-    angle = np.sqrt((r * r).sum(axis=1))
-    small = angle < _SMALL
-    x = np.where(small, 1.0, angle)
-    c = np.where(small, 1.0 / 12.0 + angle * angle / 720.0, (1.0 - 0.5 * x / np.tan(0.5 * x)) / (x * x))
-    K = np.zeros((len(r), 3, 3))
-    K[:, 0, 1], K[:, 0, 2], K[:, 1, 2] = -r[:, 2], r[:, 1], -r[:, 0]
-    K -= np.swapaxes(K, 1, 2)
-    return np.eye(3) + 0.5 * K + c[:, None, None] * (K @ K)
 
 
 class Charts:
@@ -56,7 +46,7 @@ class Charts:
     def _rates(self, positions: Array, block: slice) -> list[tuple[slice, Array]]:
         """The matrices C of a joint (samples, 3, 3), and whose coordinates they are."""
         k, r = block.start, positions[:, block.start : block.start + 3]
-        found = [(slice(k, k + 3), _inverse_right_jacobian(r))]
+        found = [(slice(k, k + 3), inverse_left_jacobian(-r))]
         return [*found, (slice(k + 3, block.stop), exp_rotation(r))] if block.stop - k > 3 else found
 
     def along_velocities(self, positions: Array, gradient: Array) -> Array:

@@ -16,9 +16,9 @@ from kido.attributes import FixedAttributes
 from kido.errors import ModelError
 from kido.ik.coupling import coupling_of
 from kido.ik.model import remembered, tree_of
-from kido.ik.rotations import right_jacobian
 from kido.joints.kinds import BALL, FREE
 from kido.math.lie import exp_rotation
+from kido.math.rotation_rates import right_jacobian
 from kido.math.transform import as_vector
 from kido.skeleton import DegreeOfFreedom, Group
 from kido.skeleton.state.subsets import indices_of

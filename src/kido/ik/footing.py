@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import ModelError
-from kido.ik.rotations import cross_matrix
 from kido.math.hull import convex_hull
+from kido.math.rotation_rates import cross_matrix
 from kido.skeleton import EndEffector, FrameNode, Support
 
 if TYPE_CHECKING:

@@ -9,6 +9,8 @@ Source: Sola, Deray, Atchuthan (2018), "A micro Lie theory for state estimation 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from kido.optimal_control.dynamics import Array
@@ -58,3 +60,12 @@ def right_jacobian(v: Array) -> tuple[Array, Array]:
     a, b, c, d = total[:, :, None, None]
     J = one + a * A + b * A2 + A2 @ (c * A + d * A2)
     return J, one + A @ J
+
+
+def block_jacobians(blocks: Sequence[slice], steps: Array) -> tuple[Array, Array]:
+    """J and T (nodes, n, n) of moves (nodes, n), of which `blocks` do not commute."""
+    J, T = np.empty((2, len(steps), steps.shape[1], steps.shape[1]))
+    J[:] = T[:] = np.eye(steps.shape[1])
+    for block in blocks:
+        J[:, block, block], T[:, block, block] = right_jacobian(steps[:, block])
+    return J, T

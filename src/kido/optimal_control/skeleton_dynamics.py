@@ -15,7 +15,7 @@ from kido.jit import entry, view
 from kido.math.transform import as_positive, number_or_nan
 from kido.optimal_control.contacts import ALL, ContactPhase, Contacts, Held
 from kido.optimal_control.dynamics import Array, Dynamics
-from kido.optimal_control.manifold import blocks_of, right_jacobian
+from kido.optimal_control.manifold import block_jacobians, blocks_of, right_jacobian
 from kido.quantities.soft import refuse_flexible
 from kido.skeleton import BodyNode, Skeleton
 from kido.tree import TREE, data_for
@@ -127,13 +127,7 @@ class SkeletonDynamics(Dynamics):
 
     def move_derivatives(self, steps: Array) -> tuple[Array, Array] | None:
         """J and T (nodes, 2 dofs, 2 dofs); see `Dynamics.move_derivatives`."""
-        if not self.curved:
-            return None
-        J, T = np.empty((2, len(steps), steps.shape[1], steps.shape[1]))
-        J[:] = T[:] = np.eye(steps.shape[1])
-        for block in self._blocks:
-            J[:, block, block], T[:, block, block] = right_jacobian(steps[:, block])
-        return J, T
+        return block_jacobians(self._blocks, steps) if self.curved else None
 
     # Steps ----------------------------------------------------------------------------------------------------
 

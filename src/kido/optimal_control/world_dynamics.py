@@ -11,7 +11,7 @@ from kido.batch.arguments import whole_number
 from kido.errors import ModelError
 from kido.gradients import Rollout, WorldFunction
 from kido.optimal_control.dynamics import Array, Dynamics
-from kido.optimal_control.manifold import blocks_of, right_jacobian
+from kido.optimal_control.manifold import block_jacobians, blocks_of
 from kido.simulation import World
 
 
@@ -103,10 +103,4 @@ class WorldDynamics(Dynamics):
 
     def move_derivatives(self, steps: Array) -> tuple[Array, Array] | None:
         """J and T (nodes, 2 dofs, 2 dofs); see `Dynamics.move_derivatives`."""
-        if not self.curved:
-            return None
-        J, T = np.empty((2, len(steps), steps.shape[1], steps.shape[1]))
-        J[:] = T[:] = np.eye(steps.shape[1])
-        for block in self._blocks:
-            J[:, block, block], T[:, block, block] = right_jacobian(steps[:, block])
-        return J, T
+        return block_jacobians(self._blocks, steps) if self.curved else None

@@ -26,9 +26,9 @@ from kido.ik.motion.rows import (
 from kido.ik.motion.smoothness import AccelerationRows, VelocityRows, pieces_of
 from kido.ik.motion.variable import Variable
 from kido.ik.result import IkResult
-from kido.ik.rotations import right_jacobian
 from kido.ik.tasks import Task
 from kido.math.lie import exp_rotation
+from kido.math.rotation_rates import right_jacobian
 from kido.math.transform import as_numbers, number_or_nan
 from kido.optimization import Evaluator, GaussNewtonSolver, LeastSquares, Problem, Solver
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from kido.ik.motion.constraint import Poses
 from kido.ik.motion.rows import Indices, Part
-from kido.ik.rotations import inverse_left_jacobian
 from kido.math.lie import exp_rotation, log_rotation
+from kido.math.rotation_rates import inverse_left_jacobian
 from kido.skeleton import BallJoint, FreeJoint
 
 if TYPE_CHECKING:

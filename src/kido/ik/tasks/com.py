@@ -15,11 +15,11 @@ from kido.ik.engine.residuals import NOTHING_TURNS, add_columns, bounded_rows, p
 from kido.ik.engine.tasks import UNUSED_ROW
 from kido.ik.error_method import DEFAULT_TOLERANCE, Array, BoundedError
 from kido.ik.frames import jacobian_of
-from kido.ik.rotations import cross_matrix
 from kido.ik.tasks import Task
 from kido.ik.tasks.kind import TaskKind, bounds_of, constructor
 from kido.jit import inlined, kernel
 from kido.joints.frames import rotation_of
+from kido.math.rotation_rates import cross_matrix
 from kido.math.so3 import cross, rotate, rotate_inverse
 from kido.skeleton import BodyNode
 

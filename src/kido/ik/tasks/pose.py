@@ -20,6 +20,7 @@ from kido.ik.frames import jacobian_of
 from kido.ik.tasks import Task
 from kido.ik.tasks.kind import FREE_COMPONENTS, INF, TaskKind, bounds_of, constructor
 from kido.jit import kernel
+from kido.math import rotation_rates
 from kido.math.lie import exp_rotation, log_rotation, matrix_to_rotation_vector
 from kido.math.so3 import compose, rotate_inverse
 from kido.math.transform import as_flag, as_numbers, as_vector, inverse_transform
@@ -205,9 +206,9 @@ class TaskSpaceRegion(BoundedError):
             if J is not None:
                 w += sign * (R_WF.T @ J[:3])
         for part in (slice(0, 3), slice(3, 6)):
-            D[part] -= rotations.cross_matrix(d[part]) @ w
+            D[part] -= rotation_rates.cross_matrix(d[part]) @ w
         if angles == "euler":
-            turning = np.linalg.solve(rotations.inverse_left_jacobian(d[:3]), D[:3])
+            turning = np.linalg.solve(rotation_rates.inverse_left_jacobian(d[:3]), D[:3])
             d[:3] = rotations.euler_xyz_of_rotation(exp_rotation(d[:3]))
             D[:3] = rotations.inverse_euler_jacobian(d[:3]) @ turning
         return d, D
