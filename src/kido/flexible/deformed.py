@@ -13,6 +13,7 @@ from kido.errors import ModelError
 from kido.flexible import entries
 from kido.flexible.differentials import Differentials
 from kido.flexible.filling import fill
+from kido.flexible.operators import snapshot
 from kido.kernels.entries import OK, REFUSED
 from kido.quantities import TABLE
 from kido.quantities.quantity import OF_ACCELERATIONS
@@ -108,6 +109,14 @@ class Deformed:
         assert status != REFUSED  # states hold finite numbers
         if status != OK:
             self._state.raise_singular(status - 2)
+
+    def snapshot(self, members: int, bodies: int, blocks: int, q: Array, u: Array) -> None:
+        """Fill lists of bodies of spatial operators, at their addresses, at another state of the skeleton."""
+        self.follow()
+        status = snapshot(
+            self._tree.address, self._work.address, self._flex.address, members, bodies, blocks, q, u
+        )
+        assert status == OK
 
     @property
     def state(self) -> Any:
