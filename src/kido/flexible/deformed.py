@@ -164,6 +164,12 @@ class Deformed:
         self._call(entry, out)
         return out
 
+    def own_inertias(self) -> Array:
+        """(bodies, 6, 6) of each body alone about its origin, as it is deformed, world axes."""
+        from kido.flexible.by_body import own_inertias
+
+        return own_inertias(self)
+
     def forces(self, u: Array, udot: Array, loaded: bool = True) -> Array:
         """tau by Newton-Euler, with external forces if `loaded`."""
         out = np.empty(len(self.q))

@@ -17,6 +17,7 @@ from kido.operators.arrays import BODIES, NODES, snapshot_of
 from kido.operators.linear import OperatorError
 from kido.quantities.soft import refuse_moving
 from kido.skeleton import BodyNode, DegreeOfFreedom, Group, Joint, Skeleton
+from kido.skeleton.groups.group import with_parts
 from kido.skeleton.nodes.node import JacobianNode
 from kido.skeleton.state.subsets import Dofs, indices_of
 
@@ -177,8 +178,9 @@ class BodyList:
         self.inner_bodies = sum(p >= 0 for p in parents)  # that have a parent in the list
         joints = [body.parent_joint for body in self.bodies]
         self.body_sizes = np.array([6 + joint.has_modes * joint.num_dofs for joint in joints], np.int64)
-        self.width = int(self.body_sizes.max())  # rows and columns of arrays of blocks
-        self._blocks = self._of_flexible(free, given, frozen) if self.width > 6 else None
+        self.width = int(self.body_sizes.max(initial=6))  # rows and columns of arrays of blocks
+        self.has_modes = any(joint.has_modes for joint in skeleton.joints)  # the skeleton
+        self._blocks = self._of_flexible(free, given, frozen) if self.has_modes else None
         self._allocate()
 
     def _of_flexible(self, free: list[list[int]], given: list[list[int]], frozen: list[tuple[int, int]]) -> Any:
@@ -236,7 +238,7 @@ class BodyList:
     def __getstate__(self) -> dict[str, Any]:
         # A state's arrays, and what holds their address, are made anew; so are spaces, which tell states apart.
         kept = ("skeleton", "bodies", "places", "given", "outboard", "inner_bodies", "hinge_sizes", "_structure")
-        more = ("_body_of_dof", "_dof_in_hinge", "body_sizes", "width", "_blocks")
+        more = ("_body_of_dof", "_dof_in_hinge", "body_sizes", "width", "has_modes", "_blocks")
         return {name: self.__dict__[name] for name in (*kept, *more)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -277,7 +279,7 @@ class BodyList:
         if velocities is None and s.current_state.has_soft:
             refuse_moving(s.current_state, "operators")
         members = s.current_state.members()
-        if self._blocks is not None or s.current_state.deformed is not None:
+        if self.has_modes:
             s.current_state.deformed.snapshot(members, self.rigid.address, self.container.address, q, u)
         else:
             snapshot_of.call(w.tree, w.data, members, self.address, q, u)
@@ -392,11 +394,6 @@ def _massed(body: BodyNode) -> BodyNode:
     return body.parent if body.parent_joint.has_modes else _modes_of(body) or body
 
 
-def _with_parts(bodies: list[BodyNode]) -> list[BodyNode]:
-    """The bodies, and modes and nodes of flexible ones."""
-    return [*bodies, *(child for body in bodies for child in body.children if child.parent_joint.is_part)]
-
-
 def _firsts(hinges: list[Any]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum([len(hinge) for hinge in hinges])]).astype(np.int64)
 
@@ -423,7 +420,7 @@ def _bodies_of(source: Any) -> tuple[Skeleton, list[int], set[int]]:
             )
     if not listed:
         raise OperatorError("operators of no bodies")
-    skeleton, listed = listed[0].skeleton, _with_parts(listed)
+    skeleton, listed = listed[0].skeleton, with_parts(listed)
     if isinstance(source, Group):
         own = {dof for body in listed for dof in body.parent_joint.dofs}
         held = {dof.index for dof in own.difference(source.dofs)}

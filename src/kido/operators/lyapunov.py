@@ -215,12 +215,12 @@ class Lyapunov(Product):
         which, n = self._which, len(on.bodies)
         out = np.zeros((rows.size, columns.size))
         left, right = self.node_map(self._left), self.node_map(self._right)
-        if left is not None and right is not None and left.nodes is right.nodes and on.width == 6 and not self._gathers:
+        if left is not None and right is not None and left.nodes is right.nodes and not on.has_modes and not self._gathers:
             nodes = left.nodes.container
             E, Z = np.empty((len(nodes.body), n, 36)), np.empty((12, 6))
             recursions.node_matrix.call(on.address, which, nodes.address, diagonal, Z, E, out)
             return self.number * out
-        if left is not None or right is not None or on.width > 6 or "given" in rows.kind or "given" in columns.kind:
+        if left is not None or right is not None or on.has_modes or "given" in rows.kind or "given" in columns.kind:
             return super().dense()
         L, R = self._ends()
         same = np.tile(np.eye(6), (n, 1, 1))
