@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 import pytest
@@ -174,6 +174,7 @@ class Truth:
         return M, T
 
 
+@cache
 def make(seed: int, armature: bool = False, bodies: int = 6) -> Dense:
     """A random tree at a random state: every second body is flexible, joints are of all kinds."""
     tree = random_tree(seed, bodies)
@@ -392,7 +393,7 @@ def test_operational_space(case: Dense, truth: Truth, ops: SpatialOperators) -> 
 
 def test_sensitivities_against_differences() -> None:
     """The mass matrix and log det M by a joint's coordinate; modes have no such operator."""
-    case = make(1, bodies=6)
+    case = make(5, bodies=5)
     ops = SpatialOperators(case.tree.skeleton, case.q)
     H, Phi, M, P, Upsilon, PhiTilde = ops["H", "Phi", "M", "P", "Upsilon", "PhiTilde"]
     single = [d for d in ops.dofs if isinstance(d.joint, kido.RevoluteJoint | kido.PrismaticJoint | kido.ScrewJoint)]
@@ -545,8 +546,8 @@ def test_closed_chains() -> None:
     s, constraints = four_bar()
     s.set_positions([0.9, -0.5, 1.6], ["crank", "pin", "base"])
     rng = np.random.default_rng(0)
-    for f in flexible_bodies(s):
-        s.set_positions(0.003 * rng.normal(size=f.modes.number), f.dofs)
+    plane = [dof.index for dof in s.dofs if "bending_y" in dof.name]
+    s.set_positions(0.01 * rng.normal(size=len(plane)), plane)
     dynamics = kido.ConstrainedDynamics(s, constraints)
     dynamics.assemble(freeze="crank")
     system = dynamics.system
@@ -561,6 +562,7 @@ def test_closed_chains() -> None:
     gamma = (U.T @ gamma)[:rank] / sizes[:rank]
     C = H * Phi * (M * (Phi.T * ops.a) + ops.b - ops.weight)
     T = rng.normal(size=s.num_dofs)
+    given, T = T, T + s.spring_forces + s.damping_forces  # forces of modes among them
     free = mass.inverse() * (T - C)
     S = G * mass.inverse() * G.T
     found = free + mass.inverse() * G.T * np.linalg.solve(S.dense(), gamma - G * free)
@@ -568,7 +570,7 @@ def test_closed_chains() -> None:
     other = dependent + X * np.linalg.solve((X.T * mass * X).dense(), X.T * (T - C - mass * dependent))
     assert error(found, other) < 1e-9
     for solver in ("TA", "FA", "CE"):
-        assert error(kido.ConstrainedDynamics(s, constraints, solver=solver).accelerations(forces=T), found) < 1e-9
+        assert error(kido.ConstrainedDynamics(s, constraints, solver=solver).accelerations(forces=given), found) < 1e-9
 
 
 # Regressors --------------------------------------------------------------------------------------------------

@@ -146,9 +146,13 @@ class BodyList:
         self.bodies: list[BodyNode] = [skeleton.parts.bodies[k] for k in indices]
         self.version = skeleton.structure_version
         self.places = {body: place for place, body in enumerate(self.bodies)}
-        carriers = [_carrier(body) for body in self.bodies]
+        self.has_modes = any(body.parent_joint.has_modes for body in skeleton.parts.bodies)
+        carriers = [_carrier(body) if self.has_modes else body.parent for body in self.bodies]
         parents = [-1 if body is None else self.places.get(body, -1) for body in carriers]
         self._refuse_gaps(parents)
+        for place, parent in enumerate(parents):
+            if parent >= place:  # an edit has put modes behind nodes
+                raise OperatorError(f"body {self.bodies[place].name!r} is listed before {self.bodies[parent].name!r}")
         number = {dof: k for k, dof in enumerate(skeleton.parts.dofs)}
         hinges = [[number[dof] for dof in body.parent_joint.dofs] for body in self.bodies]
         self.given = held | {int(k) for k in indices_of(skeleton, prescribed)}
@@ -161,10 +165,11 @@ class BodyList:
         self.outboard = outboard or getattr(source, "outboard", "cut")
         if self.outboard not in ("cut", "frozen"):
             raise OperatorError(f"outboard: expected 'cut' or 'frozen', got {self.outboard!r}")
+        massed = [_massed(body).index for body in self.bodies] if self.has_modes else indices
         frozen = self._carried() if self.outboard == "frozen" else []
         self._structure = {
             "member": np.array(indices, np.int64),
-            "massed": np.array([_massed(body).index for body in self.bodies], np.int64),
+            "massed": np.array(massed, np.int64),
             "parent": np.array(parents, np.int64),
             "frozen": np.array(frozen, np.int64).reshape(-1, 2),
             "first_dof": _firsts(free),
@@ -176,10 +181,10 @@ class BodyList:
         self._body_of_dof = np.repeat(np.arange(len(self.bodies)), self.hinge_sizes)
         self._dof_in_hinge = np.arange(len(self._body_of_dof)) - self._structure["first_dof"][self._body_of_dof]
         self.inner_bodies = sum(p >= 0 for p in parents)  # that have a parent in the list
-        joints = [body.parent_joint for body in self.bodies]
-        self.body_sizes = np.array([6 + joint.has_modes * joint.num_dofs for joint in joints], np.int64)
+        self.body_sizes = np.full(len(self.bodies), 6)
+        if self.has_modes:
+            self.body_sizes += [b.parent_joint.num_dofs * b.parent_joint.has_modes for b in self.bodies]
         self.width = int(self.body_sizes.max(initial=6))  # rows and columns of arrays of blocks
-        self.has_modes = any(joint.has_modes for joint in skeleton.joints)  # the skeleton
         self._blocks = self._of_flexible(free, given, frozen) if self.has_modes else None
         self._allocate()
 
@@ -357,8 +362,11 @@ class BodyList:
         """Additions and multiplications of a sweep with phi, or with psi."""
         parent = self.rigid.parent
         below = parent >= 0
-        if self._blocks is not None:  # as matrices
-            return int((2 * self.body_sizes[below] * self.body_sizes[parent[below]]).sum())
+        if self.has_modes:  # matrices, of phi what is not zero of them
+            modes, own = self.body_sizes[parent[below]] - 6, self.body_sizes[below]
+            kind = self._blocks["kind"][below]
+            nodes = 18 + 12 * modes * (kind == blocks.NODE)
+            return int((2 * own * (6 + modes) if articulated else nodes).sum())
         return 18 * self.inner_bodies + (23 * int(self.hinge_sizes[below].sum()) if articulated else 0)
 
     def empty_blocks(self) -> Array:
@@ -420,7 +428,9 @@ def _bodies_of(source: Any) -> tuple[Skeleton, list[int], set[int]]:
             )
     if not listed:
         raise OperatorError("operators of no bodies")
-    skeleton, listed = listed[0].skeleton, with_parts(listed)
+    skeleton = listed[0].skeleton
+    if any(body.parent_joint.has_modes for body in skeleton.parts.bodies):
+        listed = with_parts(listed)
     if isinstance(source, Group):
         own = {dof for body in listed for dof in body.parent_joint.dofs}
         held = {dof.index for dof in own.difference(source.dofs)}
