@@ -1,6 +1,6 @@
 """Quantities of each body of a skeleton with flexible ones, by spatial operators.
 
-The body BODY_modes has neither mass nor bodies on it: what it is among operators, the body with its modes, is BODY here.
+The body BODY_modes has neither mass nor bodies on it here: what it is among operators is BODY.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kido.flexible.body import flexible_bodies
 from kido.flexible.deformed import Deformed
 from kido.operators import OperatorError, SpatialOperators
 
@@ -25,7 +26,7 @@ def operators_of(of: Deformed, prescribed: Any = None) -> SpatialOperators:
 def _rows(ops: SpatialOperators, values: Array) -> Array:
     """The six numbers of each body that are its motion or wrench."""
     first = np.array(ops.on.body_space.first[:-1])
-    return values[first[:, None] + range(6)]
+    return values[first[:, None] + np.arange(6)]
 
 
 def _own(ops: SpatialOperators, values: Array) -> Array:
@@ -39,9 +40,8 @@ def own_inertias(of: Deformed) -> Array:
     """(bodies, 6, 6) of each body alone about its origin, as it is deformed, world axes."""
     ops = operators_of(of)
     made = ops.M.body_blocks()[:, :6, :6].copy()
-    for k, body in enumerate(ops.bodies):
-        if body.parent_joint.has_modes:
-            made[body.parent.index] += made[k]
+    for flexible in flexible_bodies(of.state.skeleton):
+        made[flexible.body.index] += made[flexible.coordinates.index]
     return _own(ops, made)
 
 
@@ -73,7 +73,7 @@ def reaction_wrenches(of: Deformed, external: Array | None = None) -> Array:
             external[index] = of.state.external_wrench(index)
     ops = operators_of(of)
     pushed = np.zeros(len(ops.V))
-    pushed[np.array(ops.on.body_space.first[:-1])[:, None] + range(6)] = external
+    pushed[np.array(ops.on.body_space.first[:-1])[:, None] + np.arange(6)] = external
     alpha = ops.Phi.T * (ops.H.T * of.udot + ops.a)
     found = _own(ops, _rows(ops, ops.Phi * (ops.M * alpha + ops.b - ops.weight - pushed)))
     for body in ops.bodies:
@@ -85,7 +85,8 @@ def reaction_wrenches(of: Deformed, external: Array | None = None) -> Array:
 def _root_of_D(ops: SpatialOperators, k: int) -> Array:
     """C, lower triangular, with D(k) = C* C: coordinates as they are eliminated, the last one first."""
     n = int(ops.on.hinge_sizes[k])
-    return np.linalg.cholesky(ops.D.body_blocks()[k, :n, :n][::-1, ::-1])[::-1, ::-1].T
+    L: Array = np.linalg.cholesky(ops.D.body_blocks()[k, :n, :n][::-1, ::-1])
+    return L[::-1, ::-1].T
 
 
 def diagonalized_velocities(of: Deformed, prescribed: Any = None) -> Array:

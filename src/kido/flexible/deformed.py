@@ -113,9 +113,7 @@ class Deformed:
     def snapshot(self, members: int, bodies: int, blocks: int, q: Array, u: Array) -> None:
         """Fill lists of bodies of spatial operators, at their addresses, at another state of the skeleton."""
         self.follow()
-        status = snapshot(
-            self._tree.address, self._work.address, self._flex.address, members, bodies, blocks, q, u
-        )
+        status = snapshot(self._tree.address, self._work.address, self._flex.address, members, bodies, blocks, q, u)
         assert status == OK
 
     @property

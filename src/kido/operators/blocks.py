@@ -3,9 +3,10 @@
 A flexible body's modes are a place of the list of their own, between the body and its nodes. Its vector is [V; etadot],
 its hinge the modes, and with Pi_t the motion of node t per rate of a mode
 
-    phi*(body, modes) = [1; 0],    phi*(modes, t) = [phi*(l), Pi_t],    M(modes) = [M_rr, M_rf; M_fr, M_ff],    M(body) = 0
+    phi*(body, modes) = [1; 0],    phi*(modes, t) = [phi*(l), Pi_t]
+    M(modes) = [M_rr, M_rf; M_fr, M_ff],    M(body) = 0
 
-so that the list is a tree as any other is, and all of theory holds of it: P(modes), D(modes) = P_ff and P+(modes) are the
+so that the list is a tree as any other is, and all of theory holds of it: D(modes) = P_ff and P+(modes) are the
 elimination of modes before the hinge of the body. phi(p, k) and psi(p, k) are kept as matrices. Functions have the
 names and arguments that they have in the modules above. Source: Jain and Rodriguez (1992), Recursive flexible multibody
 system dynamics using spatial operators; modes as a place of the list are our own.

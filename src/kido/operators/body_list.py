@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from kido.errors import ModelError, NameLookupError, StateError
 from kido.jit import Struct
 from kido.operators import articulated, blocks, recursions, sweeps
-from kido.operators.blocks import BLOCKS
 from kido.operators.arrays import BODIES, NODES, snapshot_of
+from kido.operators.blocks import BLOCKS
 from kido.operators.linear import OperatorError
 from kido.quantities.soft import refuse_moving
 from kido.skeleton import BodyNode, DegreeOfFreedom, Group, Joint, Skeleton
@@ -362,7 +362,7 @@ class BodyList:
         """Additions and multiplications of a sweep with phi, or with psi."""
         parent = self.rigid.parent
         below = parent >= 0
-        if self.has_modes:  # matrices, of phi what is not zero of them
+        if self._blocks is not None:  # matrices, of phi what is not zero of them
             modes, own = self.body_sizes[parent[below]] - 6, self.body_sizes[below]
             kind = self._blocks["kind"][below]
             nodes = 18 + 12 * modes * (kind == blocks.NODE)
@@ -394,12 +394,12 @@ def _modes_of(body: BodyNode) -> BodyNode | None:
 def _carrier(body: BodyNode) -> BodyNode | None:
     """What it hangs on in the list: nodes of flexible bodies on the modes."""
     joint = body.parent_joint
-    return _modes_of(joint.parent) if joint.is_part and not joint.has_modes else body.parent
+    return _modes_of(body.parent) if body.parent and joint.is_part and not joint.has_modes else body.parent
 
 
 def _massed(body: BodyNode) -> BodyNode:
     """The body whose inertia it has: modes that of the body which they deform, and that one none."""
-    return body.parent if body.parent_joint.has_modes else _modes_of(body) or body
+    return body.parent if body.parent and body.parent_joint.has_modes else _modes_of(body) or body
 
 
 def _firsts(hinges: list[Any]) -> NDArray[np.int64]:

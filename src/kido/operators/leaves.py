@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy import empty, zeros
 
-from kido.operators import recursions, sweeps
+from kido.operators import sweeps
 from kido.operators.expression import Operator
 from kido.operators.linear import Array, OperatorError, Step
 
@@ -336,7 +336,8 @@ class BetweenBranches(Leaf):
         y, blocks = empty(x.shape), self.diagonal.own_blocks()
         if self.starred:
             blocks = np.ascontiguousarray(blocks.transpose(0, 2, 1))
-        self.on.recursions.between_branches.call(self.on.address, self.whole.which, blocks, x, z, empty((self.on.work_rows, x.shape[1])), y)
+        work = empty((self.on.work_rows, x.shape[1]))
+        self.on.recursions.between_branches.call(self.on.address, self.whole.which, blocks, x, z, work, y)
         return y
 
     def steps(self) -> Iterator[Step]:

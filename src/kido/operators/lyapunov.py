@@ -215,7 +215,8 @@ class Lyapunov(Product):
         which, n = self._which, len(on.bodies)
         out = np.zeros((rows.size, columns.size))
         left, right = self.node_map(self._left), self.node_map(self._right)
-        if left is not None and right is not None and left.nodes is right.nodes and not on.has_modes and not self._gathers:
+        dense = self._gathers or on.has_modes
+        if left is not None and right is not None and left.nodes is right.nodes and not dense:
             nodes = left.nodes.container
             E, Z = np.empty((len(nodes.body), n, 36)), np.empty((12, 6))
             recursions.node_matrix.call(on.address, which, nodes.address, diagonal, Z, E, out)

@@ -266,7 +266,7 @@ class SpatialOperators(OperatorState):
 
         Args:
             blocks: (bodies, 6, 6), in the order of `bodies`, or (6, 6) for all. Of modes of flexible bodies that is the
-                part of their body's motion; `Operator.body_blocks` has more rows and columns, for all, and is taken too.
+                part of their body's motion; arrays of the shape of `Operator.body_blocks` are taken too.
             name: what it is called in formulas.
 
         Raises:
