@@ -18,9 +18,15 @@ Array = NDArray[np.float64]
 
 
 def operators_of(of: Deformed, prescribed: Any = None) -> SpatialOperators:
-    """Spatial operators of all bodies at the state."""
-    held = () if prescribed is None else of.state.dof_indices(prescribed)
-    return SpatialOperators(of.state.skeleton, of.q, of.u, prescribed=held)
+    """Spatial operators of all bodies at the state, kept for the next one where nothing is prescribed."""
+    skeleton, kept = of.state.skeleton, of.operators
+    if prescribed is not None:
+        return SpatialOperators(skeleton, of.q, of.u, prescribed=of.state.dof_indices(prescribed))
+    if kept is None or kept.on.version != skeleton.structure_version:
+        kept = of.operators = SpatialOperators(skeleton, of.q, of.u)
+    else:
+        kept.move_to(of.q, of.u)
+    return kept
 
 
 def _rows(ops: SpatialOperators, values: Array) -> Array:
@@ -85,7 +91,7 @@ def reaction_wrenches(of: Deformed, external: Array | None = None) -> Array:
 def _root_of_D(ops: SpatialOperators, k: int) -> Array:
     """C, lower triangular, with D(k) = C* C: coordinates as they are eliminated, the last one first."""
     n = int(ops.on.hinge_sizes[k])
-    L: Array = np.linalg.cholesky(ops.D.body_blocks()[k, :n, :n][::-1, ::-1])
+    L: Any = np.linalg.cholesky(ops.D.body_blocks()[k, :n, :n][::-1, ::-1])
     return L[::-1, ::-1].T
 
 

@@ -43,6 +43,7 @@ class Deformed:
         self._tree: Any = None
         self._differentials: Differentials | None = None
         self._seen: Any = None
+        self.operators: Any = None  # spatial operators of all bodies, once they were needed
 
     def follow(self) -> None:
         """Have the arrays of the state say where links are and how they move.
