@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 from kido.arrays import fixed
 from kido.collision.container import COLLISION
 from kido.collision.narrow import detect_contacts
-from kido.constraints.surfaces import NO_ROWS
 from kido.jit import LANES
 from kido.jit.duals import DIRECTIONS, dual_callback
 from kido.jit.duals.structs import NUMBERS
-from kido.joints import ActuatorType, JointKind
+from kido.joints import JointKind
 from kido.quantities.branches import derivatives_workspace, solution_rows
 from kido.simulation.commands import Commands
 from kido.simulation.gradients.laws import MODE_NAMES
 from kido.simulation.gradients.result import StepDerivatives
 from kido.simulation.gradients.tangent.kept import Kept
+from kido.simulation.gradients.tangent.begin import leaves_to_formulas, take_start
 from kido.simulation.gradients.tangent.pull import step_pull
 from kido.simulation.gradients.tangent.schema import TABLES, TANGENT, UNIT_NUMBERS, UNITS
 from kido.simulation.gradients.tangent.step import DONE, step_rates
@@ -28,7 +28,6 @@ from kido.tree.schema import data_for
 
 Array = NDArray[np.float64]
 _OTHERS = (JointKind.FREE, JointKind.USER)
-_ROTATES = (JointKind.BALL, JointKind.FREE_MIXED)
 MOST_DOFS = 400
 
 
@@ -94,7 +93,8 @@ class Formulas:
         self._part = mirror.part(engine.detector.container, _parts())
         mirror.fill()
         self._detect = dual_callback(detect_contacts).address
-        self._rotation = t.first_dof[:-1][np.isin(t.kind, _ROTATES)][:, None] + np.arange(3)
+        own = engine.feature(Commands).container
+        self._commands = 0 if own is None else own.address
 
     @property
     def is_current(self) -> bool:
@@ -103,32 +103,11 @@ class Formulas:
 
     def apply(self) -> bool:
         """Whether the world's properties leave steps to them: no actuators but forces, no springs of rotations."""
-        engine = self.mirror.engine
-        t, commands = engine.tree, engine.feature(Commands).container
-        return not (
-            (t.actuator > ActuatorType.PASSIVE).any()
-            or t.prescribed.any()
-            or np.diff(t.tree_dof)[t.tree_mobile[: len(t.tree_dof) - 1] == 0].any()
-            or t.stiffness[self._rotation].any()
-            or engine.surfaces.container.mode != NO_ROWS
-            or engine.responses.container.apart.any()
-            or engine.detector.container.num_contacts > self._blocks  # contacts that it recalls
-            or (commands is not None and not commands.of_force.all())
-        )
+        return leaves_to_formulas(self.mirror.engine.world.address, self.tangent.address, self._commands) != 0
 
     def begin(self) -> None:
         """Take what there is before a step."""
-        engine, c = self.mirror.engine, self.tangent
-        d, commands = engine.data, engine.feature(Commands).container
-        c.start_q[:], c.start_u[:], c.force[:] = d.q, d.u, d.tau
-        c.inert[:] = engine.tree.actuator  # FORCE is 0, PASSIVE 1
-        c.force *= 1.0 - c.inert
-        if commands is not None:
-            k = commands.dof
-            given, c.force[k] = c.force[k], np.clip(c.force[k], commands.lower, commands.upper)
-            c.inert[k] |= given != c.force[k]
-        c.time_step = engine.world.time_step
-        self._data.has_external[:], self._data.external[:] = d.has_external, d.external
+        take_start(self.mirror.engine.world.address, self.tangent.address, self._commands)
         self._part.fill(self.kept.sizes)
 
     def after(self, gradient: Array | None = None, memory: Array | None = None) -> bool:
@@ -157,14 +136,16 @@ class Formulas:
         """What `after` found."""
         c, problem = self.tangent, self.mirror.engine.problem
         n, blocks = len(c.start_q), problem.num_blocks
-        out = c.out.copy()
-        contact = problem.kind[:blocks] == CONTACT
-        margins = c.margin[:blocks]
+        out, margins = c.out.copy(), c.margin[:blocks]
+        margin = float(margins.min()) if blocks else np.inf
+        modes: tuple[str, ...] = ()
+        chosen = [k for k, kind in enumerate(problem.kind[:blocks].tolist()) if kind == CONTACT]
+        if chosen:
+            mode = c.mode[:blocks].tolist()
+            modes = tuple([MODE_NAMES[mode[k]] for k in chosen])
         return StepDerivatives(
-            fixed(out[:, : 2 * n]), fixed(out[:, 2 * n :]), {},
-            tuple(MODE_NAMES[m] for m in c.mode[:blocks][contact]), fixed(margins[contact]),
-            float(margins.min(initial=np.inf)),
-        )  # fmt: skip
+            fixed(out[:, : 2 * n]), fixed(out[:, 2 * n :]), {}, modes, fixed(margins[chosen]), margin
+        )
 
     def pulled(self) -> tuple[Array, Array, dict[str, Array]]:
         """What `after` found for a gradient."""
