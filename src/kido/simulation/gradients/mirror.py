@@ -86,7 +86,7 @@ class Mirror:
     @property
     def is_current(self) -> bool:
         """Whether the engine still has the structs that it mirrors."""
-        return all([a is b for a, b in zip(self._of, self._structure(), strict=True)])
+        return all(a is b for a, b in zip(self._of, self._structure(), strict=True))
 
     def part(self, struct: Any, sizes: dict[str, str]) -> Part:
         """Some arrays of a struct, to be filled apart: `DualStructs.part`."""

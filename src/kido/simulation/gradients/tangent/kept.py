@@ -100,7 +100,7 @@ class Kept:
     def put_back(self) -> None:
         """Go back to it, also where the step has made arrays larger."""
         owners = self._owners()
-        if all([getattr(owners[owner], name) is live for (owner, name, _), live in zip(self._named, self._live)]):
+        if all(getattr(owners[o], name) is live for (o, name, _), live in zip(self._named, self._live, strict=True)):
             move_numbers(self._plan.address, 1)
         else:
             self._put_back_into(owners)

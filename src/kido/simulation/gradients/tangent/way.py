@@ -18,8 +18,8 @@ from kido.quantities.branches import derivatives_workspace, solution_rows
 from kido.simulation.commands import Commands
 from kido.simulation.gradients.laws import MODE_NAMES
 from kido.simulation.gradients.result import StepDerivatives
-from kido.simulation.gradients.tangent.kept import Kept
 from kido.simulation.gradients.tangent.begin import leaves_to_formulas, take_start
+from kido.simulation.gradients.tangent.kept import Kept
 from kido.simulation.gradients.tangent.pull import step_pull
 from kido.simulation.gradients.tangent.schema import TABLES, TANGENT, UNIT_NUMBERS, UNITS
 from kido.simulation.gradients.tangent.step import DONE, step_rates
@@ -35,6 +35,16 @@ def may_have_formulas(engine: Any) -> bool:
     """Whether steps of a world of this structure may be differentiated by formulas."""
     t = engine.tree
     return DIRECTIONS + 1 == 8 == LANES and 0 < len(t.body_of_dof) <= MOST_DOFS and not np.isin(t.kind, _OTHERS).any()
+
+
+def _relatives(t: Any) -> Array:
+    """Of each two coordinates, whether one's body is on the other's path to the root."""
+    above = np.eye(len(t.parent), dtype=bool)
+    for i, parent in enumerate(t.parent):
+        if parent >= 0:
+            above[i] |= above[parent]
+    found = above[np.ix_(t.body_of_dof, t.body_of_dof)]
+    return found | found.T
 
 
 _BY = {"contacts": "contacts", "pairs": "pairs"}
@@ -64,11 +74,17 @@ class Formulas:
         n, blocks = len(t.body_of_dof), len(engine.row_origins.origin)
         rows = 3 * blocks
         narrow = -(-n // LANES)
-        sizes = {"dofs": n, "rows": rows, "narrow": narrow, "wide": 3 * narrow}
+        sizes = {"dofs": n, "rows": rows, "narrow": narrow, "twice_narrow": 2 * narrow, "thrice": 3 * n}
+        sizes["row_lanes"] = -(-rows // LANES)
         self._lanes = TABLES(samples=LANES, **sizes)
         flat = {f: getattr(self._lanes, f) for f in TABLES.arrays}
         self._numbers = TABLES(**{f: a.reshape(a.shape[0], -1) for f, a in flat.items()})
         self.tangent = c = TANGENT(dofs=n, bodies=len(t.parent), blocks=blocks, rows=rows, twice=2 * n, thrice=3 * n)
+        tree = t.tree_of_body[t.body_of_dof]
+        for m, related in enumerate((_relatives(t), tree[:, None] == tree)):
+            for k, row in enumerate(related):
+                found = np.flatnonzero(row)
+                c.num_kin[m, k], c.kin[m, k, : len(found)] = len(found), found
         self._data, self._work = data_for(t), derivatives_workspace(t)
         for i in np.flatnonzero(t.kind == JointKind.FREE_MIXED):
             k = int(t.first_dof[i])
@@ -120,7 +136,6 @@ class Formulas:
             Whether there are formulas for all of it.
         """
         collision, world = self.mirror.world.collision.address, self.mirror.engine.world.address
-        self.tangent.lean = gradient is not None
         if gradient is None:
             return step_rates(world, self.tangent.address, self._detect, collision) == DONE
         c, count = self.tangent, self.mirror.engine.detector.container.num_contacts
