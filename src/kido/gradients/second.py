@@ -153,11 +153,8 @@ class SecondDerivatives:
         # weights first where there are any: -w^T M^-1 of everything
         left = -inverse if weighting is None else -(weighting @ inverse)[None]
         qq, qu, uu, dM = (np.tensordot(left, x, (1, 0)) for x in (qq, qu, uu, dM))  # dM: [i, position, acceleration]
-        mixed = np.einsum("ijl,lk->ijk", dM, by_q)
-        made = (
-            qq + mixed + mixed.transpose(0, 2, 1), qu + np.einsum("ijl,lk->ijk", dM, by_u), uu,
-            np.einsum("ijl,lk->ijk", dM, inverse),
-        )  # fmt: skip
+        mixed = dM @ by_q
+        made = qq + mixed + mixed.transpose(0, 2, 1), qu + dM @ by_u, uu, dM @ inverse
         return ForwardDynamicsHessian(*(made if weighting is None else (x[0] for x in made)))
 
     def _forces(self, q: Array, u: Array, a: Array) -> tuple[Array, Array, Array, Array]:
