@@ -37,7 +37,7 @@ def may_have_formulas(engine: Any) -> bool:
     return DIRECTIONS + 1 == 8 == LANES and 0 < len(t.body_of_dof) <= MOST_DOFS and not np.isin(t.kind, _OTHERS).any()
 
 
-def _relatives(t: Any) -> Array:
+def _relatives(t: Any) -> NDArray[np.bool_]:
     """Of each two coordinates, whether one's body is on the other's path to the root."""
     above = np.eye(len(t.parent), dtype=bool)
     for i, parent in enumerate(t.parent):
