@@ -432,7 +432,7 @@ def test_scene_9_a_growing_force_on_an_incline():
     assert np.isclose(found.by_commands[:, 0] @ time, h * time[loose] @ left[loose], rtol=EXACT_SCENE)
     assert np.isclose(found.by_parameters["friction"][0], -G * np.cos(alpha) * h * left[loose].sum(), rtol=EXACT_SCENE)
     assert np.isclose(found.by_commands[:, 0] @ time, 0.1421704, atol=2e-3)
-    assert np.isclose(found.by_parameters["friction"][0], -2.7645078, atol=0.08)
+    assert np.isclose(found.by_parameters["friction"][0], -2.7645078, atol=0.02)
 
 
 def test_scene_10_a_pendulum_into_a_wall():
