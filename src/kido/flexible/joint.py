@@ -57,6 +57,7 @@ class NodeJoint(WeldJoint):
     """
 
     own_properties = ("node",)
+    follows_modes = True
 
     def __init__(self, name: str | None = None, node: str = "", **options: Any):
         self.node = node

@@ -108,7 +108,8 @@ def index_arrays(skeleton: Skeleton, links: Links) -> dict[str, np.ndarray]:
     moves = np.zeros(len(links.top), np.int64)
     if skeleton.mobile:
         for i, above in enumerate(parent):
-            moves[i] = int(counts[i] > 0 or (above >= 0 and moves[above]))
+            own = counts[i] > 0 or links.top[i].parent_joint.follows_modes
+            moves[i] = int(own or (above >= 0 and moves[above]))
     return {
         "parent": parent,
         "kind": np.array([int(b.parent_joint.kind) for b in links.top], np.int64),
