@@ -32,15 +32,16 @@ def test_a_four_bar_moves_as_by_the_loop_solver() -> None:
     """To second order in the step, with its energy; the joint stays closed."""
     truth = moved(TIGHT, time_step=0.02)[0]
     errors, energies = [], []
-    for h in (1e-4, 5e-5):
+    for h in (5e-5, 2.5e-5):
         s, constraints = moving_four_bar()
         before = energy(s)
         world = world_of(s, constraints=constraints, time_step=h)
         world.step(round(0.02 / h))
-        errors.append(np.abs(s.positions - truth.positions[-1]).max())
+        errors.append([np.abs(x[-1] - y).max() for x, y in ((truth.positions, s.positions), (truth.velocities, s.velocities))])
         energies.append(abs(energy(s) - before))
         assert world.constraint_report.worst_closure < 1e-9
-    assert 3.6 < errors[0] / errors[1] < 4.4
+    ratios = np.divide(*errors)
+    assert 3.3 < ratios.min() and ratios.max() < 4.7
     assert energies[1] < 0.35 * energies[0] < 0.35 * 1e-3 * before
 
 
@@ -72,20 +73,20 @@ def test_a_weld_to_a_node_is_a_joint_that_is_welded() -> None:
 
 
 def test_a_propped_cantilever_hangs_on_its_prop() -> None:
-    """A beam clamped to the world, its tip tied to it by a ball: rest is where K eta is the weight and the prop's force."""
+    """A beam clamped to the world, its tip held at its height: rest is where K eta is the weight and the prop's force."""
     s = kido.Skeleton("beam")
-    body = FlexibleBody(s.add_body("beam", kido.WeldJoint()), beam(damping_ratio=0.7, axial=1))
-    prop = kido.BallJointConstraint(None, body.node("tip"))
+    body = FlexibleBody(s.add_body("beam", kido.WeldJoint()), beam(damping_ratio=0.7))
+    prop = kido.PointOnPlaneConstraint(None, body.node("tip"), axis=(0.0, 0.0, 1.0))
     world = world_of(s, constraints=[prop], time_step=1e-3)
-    world.step(3000)
+    world.step(2000)
     assert np.abs(s.velocities).max() < 1e-9
     force = prop.wrench()[3:]
     J = s.jacobian(body.node("tip"))[3:]
     stiffness = np.array([dof.spring_stiffness for dof in s.dofs])
     wanted = J.T @ force - s.gravity_forces
     assert np.allclose(stiffness * s.positions, wanted, atol=1e-8 * np.abs(wanted).max())
-    assert np.abs(body.node("tip").world_transform[:3, 3] - [1.0, 0.0, 0.0]).max() < 1e-9
-    assert 0.3 * 9.81 * s.mass < np.linalg.norm(force) < 0.45 * 9.81 * s.mass  # 3/8 of the weight, by all modes
+    assert abs(body.node("tip").world_transform[2, 3]) < 1e-9
+    assert abs(force[2] / (9.81 * s.mass) - 3.0 / 8.0) < 0.01  # of an endless series of modes
 
 
 def test_springs_and_gears_act_on_flexible_bodies() -> None:
@@ -100,7 +101,7 @@ def test_springs_and_gears_act_on_flexible_bodies() -> None:
     world.step(200)
     q, u = s.positions, s.velocities
     elbow, shoulder = s.dof("elbow").index, s.dof("shoulder").index
-    assert abs(q[shoulder]) > 0.1
+    assert abs(q[shoulder]) > 0.05
     assert abs(q[elbow] + 2.0 * q[shoulder]) < 1e-10
     assert abs(u[elbow] + 2.0 * u[shoulder]) < 1e-9
     assert energy(s) < before + 1e-4

@@ -13,7 +13,7 @@ from kido.constraints.closure import MOTION_TOLERANCE, OPEN_TOLERANCE, newton_cl
 from kido.constraints.loop_factor import measure_all
 from kido.constraints.loop_rates import row_rate
 from kido.dynamics.flexible_rows import begin, fill_jacobian
-from kido.dynamics.moving import MOVING, drive, moves_by, openness, solver_status
+from kido.dynamics.moving import MOVING, drive, move_positions, moves_by, openness, solver_status
 from kido.dynamics.rows import velocity_products
 from kido.dynamics.schema import DYNAMICS
 from kido.flexible.schema import FLEX
@@ -490,7 +490,14 @@ def rates(t, d, lp, y, u, out):
         out[s] = row_rate(d, d.V, u, lp, lp.slot[s])
 
 
-_moves = moves_by(measure, rates)
+@kernel
+def measure_chain(t, d, lp, _x, y, _z):
+    """Rows at the positions, as `newton_closure` asks."""
+    measure(t, d, lp, y)
+    return openness(lp, y)
+
+
+_moves = moves_by(newton_closure(measure_chain, move_positions), measure, rates)
 accelerate_rows, project_rates, project_rows = _moves.accelerate, _moves.project_velocities, _moves.project
 
 
@@ -510,13 +517,6 @@ def project_velocities(owner, motion, _a, _b):
 def project(owner, motion, _a, _b):
     """See `kido.integrators.schema`."""
     return project_rows(view(MOVING, owner), view(MOTION, motion))
-
-
-@kernel
-def measure_chain(t, d, lp, _x, y, _o):
-    """Rows at the positions, as `newton_closure` asks."""
-    measure(t, d, lp, y)
-    return openness(lp, y)
 
 
 @kernel

@@ -118,21 +118,14 @@ class Moves(NamedTuple):
     project: Any
 
 
-def moves_by(measure: Any, rates: Any) -> Moves:
+def moves_by(close_rows: Any, measure: Any, rates: Any) -> Moves:
     """Kernels that know how a tree is placed.
 
     Args:
+        close_rows: `newton_closure` by that `measure` and `move_positions`.
         measure: kernel (t, d, lp, y): transforms, values and directions of rows at the positions.
         rates: kernel (t, d, lp, y, u, out): G u at the velocities u, which are those of the data.
     """
-
-    @kernel
-    def measure_positions(t, d, lp, _g, y, _z):
-        """Rows at the positions, as `newton_closure` asks."""
-        measure(t, d, lp, y)
-        return openness(lp, y)
-
-    close_rows = newton_closure(measure_positions, move_positions)
 
     @kernel
     def close_positions(t, d, lp, g, y):
@@ -206,7 +199,15 @@ def moves_by(measure: Any, rates: Any) -> Moves:
     return Moves(close_positions, close_velocities, accelerate_rows, project_rates, project_rows)
 
 
-close_positions, close_velocities, accelerate_rows, project_rates, project_rows = moves_by(measure, rates_of)
+@kernel
+def measure_positions(t, d, lp, _g, y, _z):
+    """Rows at the positions, as `newton_closure` asks."""
+    measure(t, d, lp, y)
+    return openness(lp, y)
+
+
+_moves = moves_by(newton_closure(measure_positions, move_positions), measure, rates_of)
+close_positions, close_velocities, accelerate_rows, project_rates, project_rows = _moves
 
 
 @callback
