@@ -52,7 +52,9 @@ def energy(s: kido.Skeleton) -> float:
     return s.kinetic_energy + s.potential_energy
 
 
-def moved(integrator: Any, duration: float = 0.02, solver: str = "TA", stabilization: Any = None, **options: Any) -> tuple:
+def moved(
+    integrator: Any, duration: float = 0.02, solver: str = "TA", stabilization: Any = None, **options: Any
+) -> tuple:
     s, constraints = moving_four_bar()
     dynamics, before = kido.ConstrainedDynamics(s, constraints, solver=solver), energy(s)
     motion = simulate(dynamics, integrator, duration, stabilization=stabilization, **options)

@@ -12,7 +12,7 @@ from manifold import moved
 
 
 def away(skeleton: kido.Skeleton, q: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Small motion, as velocities, that leads from positions q to others; joints are free ones, balls or of one coordinate."""
+    """Small motion, as velocities, that leads from positions q to others; joints: free, balls, of one coordinate."""
     found = other - q
     for joint in skeleton.joints:
         if isinstance(joint, kido.FreeJoint | kido.BallJoint):
