@@ -94,8 +94,8 @@ class DynamicsSolver(FixedAttributes, ABC):
 
     Attributes:
         name: by which it is chosen.
-        moves: where integrations find `accelerate`, `project_velocities` and `project` of states without a projection of
-            the solver's own (`kido.dynamics.moving`).
+        moves: where integrations find `accelerate`, `project_velocities` and `project` where a solver has none of its
+            own (`kido.dynamics.moving`).
         project_stage, project_step: callbacks by which integrations keep states where a solver takes them for granted
             to be (`kido.integrators.schema`, `project` and `close`); None: it takes nothing for granted.
         container: DYNAMICS.

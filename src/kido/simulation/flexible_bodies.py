@@ -83,7 +83,7 @@ class FlexibleBodies(Feature):
         """See that all that acts is known of flexible bodies.
 
         Raises:
-            ModelError: soft bodies in the world, or a coordinate of a skeleton with flexible bodies that mimics another.
+            ModelError: soft bodies in the world, or a coordinate that mimics another beside flexible bodies.
         """
         engine = self.engine
         if not self.any:
