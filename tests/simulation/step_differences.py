@@ -12,14 +12,15 @@ from manifold import moved
 
 
 def away(skeleton: kido.Skeleton, q: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Small motion, as velocities, that leads from positions q to others; joints are free ones or of one coordinate."""
+    """Small motion, as velocities, that leads from positions q to others; joints: free, balls, of one coordinate."""
     found = other - q
     for joint in skeleton.joints:
-        if isinstance(joint, kido.FreeJoint):
+        if isinstance(joint, kido.FreeJoint | kido.BallJoint):
             k = joint.dofs[0].index
             before, after = (Rotation.from_rotvec(x[k : k + 3]) for x in (q, other))
             found[k : k + 3] = (before.inv() * after).as_rotvec()
-            found[k + 3 : k + 6] = before.inv().apply(other[k + 3 : k + 6] - q[k + 3 : k + 6])
+            if isinstance(joint, kido.FreeJoint):
+                found[k + 3 : k + 6] = before.inv().apply(other[k + 3 : k + 6] - q[k + 3 : k + 6])
     return found
 
 

@@ -13,6 +13,7 @@ import math
 from kido.constraints.joint import limit_is_near
 from kido.constraints.loop_rows import add_body_jacobian, add_body_row, add_coupler_jacobian, add_coupler_row, is_moved
 from kido.constraints.loop_schema import COUPLE, DRIVEN, ELIMINATED, ONE_SIDED, SPRING
+from kido.constraints.loop_trees import response_apart
 from kido.constraints.row_origins import FROM_CONSTRAINT, FROM_USER, distance_biases
 from kido.jit import kernel
 from kido.kernels.impulse import generalized_row
@@ -248,7 +249,9 @@ def add_user_rows(t, d, lp, us, pr, src, block, row, pool):
                 used += tree_length(t, tree_index)
                 for k in range(begin, t.tree_dof[tree_index + 1]):
                     pr.J[at + k - begin] = us.J[r, k]
-                if not is_embedded(lp, tree_index):
+                if lp.apart[tree_index] != 0:
+                    response_apart(t, lp, tree_index, pr.J, pr.Y, at)
+                elif not is_embedded(lp, tree_index):
                     generalized_row(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1], pr.J, pr.Y, at)
         if used > 0:
             src.origin[block] = FROM_USER

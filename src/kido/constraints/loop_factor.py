@@ -30,6 +30,7 @@ from kido.constraints.loop_rows import (
     measure,
 )
 from kido.constraints.loop_schema import COUPLE, LENGTH, SCREW_TRAVEL, SHIFT
+from kido.constraints.loop_trees import SHIFTS, TURNS, is_apart
 from kido.jit import kernel
 from kido.kernels.articulated import add_reaction, at_parent
 from kido.kernels.inverse_dynamics import column_dot
@@ -74,6 +75,24 @@ def body_turns(t, d, body):
 
 
 @kernel
+def shifts(t, d, lp, r, body, x, y, z):
+    """`point_yields` of the point (x, y, z) of row r."""
+    if is_moved(t, body) and is_apart(t, lp, body):
+        lp.others(lp.others_of, SHIFTS, r, body)
+        return lp.answered
+    return point_yields(t, d, body, x, y, z)
+
+
+@kernel
+def turns(t, d, lp, r, body):
+    """`body_turns` of a body that row r is on."""
+    if is_moved(t, body) and is_apart(t, lp, body):
+        lp.others(lp.others_of, TURNS, r, body)
+        return lp.answered
+    return body_turns(t, d, body)
+
+
+@kernel
 def coordinates_yield(t, d, lp, c):
     """Sum of what the coordinates of a coupler yield, each by itself."""
     total = 0.0
@@ -102,9 +121,9 @@ def scale_rows(t, d, lp, g):
             translates = kind == SHIFT or kind == LENGTH or kind == SCREW_TRAVEL
             if translates and shift < 0.0:
                 x, y, z = lp.point[r, 0], lp.point[r, 1], lp.point[r, 2]
-                shift = point_yields(t, d, a, x, y, z) + point_yields(t, d, b, x, y, z)
+                shift = shifts(t, d, lp, r, a, x, y, z) + shifts(t, d, lp, r, b, x, y, z)
             if (not translates or kind == SCREW_TRAVEL) and turn < 0.0:
-                turn = body_turns(t, d, a) + body_turns(t, d, b)
+                turn = turns(t, d, lp, r, a) + turns(t, d, lp, r, b)
             value = shift if translates else turn
             if kind == SCREW_TRAVEL:
                 value += lp.gain[r] * lp.gain[r] * turn

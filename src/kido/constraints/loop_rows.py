@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 from kido.constraints.loop_schema import ALIGN, COUPLE, CROSS, LENGTH, SCREW_TRAVEL, SHIFT, SPIN, TURN
+from kido.constraints.loop_trees import add_answer, add_response_apart, add_row_apart
 from kido.jit import kernel
 from kido.kernels.impulse import clear_shares, impulse_gather, impulse_row, joint_impulse_row, velocity_scatter
 from kido.kernels.inverse_dynamics import column_dot
@@ -182,6 +183,10 @@ def wrench_of_row(d, lp, r, body):
 def add_body_row(t, d, lp, r, body, sign, J, Y, at):
     """Add row r on one body to J and Y; the coordinates of the body's tree start at `at`."""
     tree_index = t.tree_of_body[body]
+    if lp.apart[tree_index] != 0:
+        add_row_apart(t, lp, r, body, sign, J, at)
+        add_response_apart(t, lp, tree_index, sign, Y, at)
+        return
     m0, m1, m2, f0, f1, f2 = wrench_of_row(d, lp, r, body)
     impulse_row(
         t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1], body, sign, m0, m1, m2, f0, f1, f2, J, Y, at
@@ -192,6 +197,10 @@ def add_body_row(t, d, lp, r, body, sign, J, Y, at):
 def add_row_between(t, d, lp, r, a, b, J, Y, at):
     """`add_body_row` for both bodies of a tree: one response instead of two."""
     tree_index = t.tree_of_body[a]
+    if lp.apart[tree_index] != 0:
+        add_body_row(t, d, lp, r, a, -1.0, J, Y, at)
+        add_body_row(t, d, lp, r, b, 1.0, J, Y, at)
+        return
     first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
     offset = at - t.first_dof[first]
     clear_shares(t, d, first, last)
@@ -206,6 +215,9 @@ def add_row_between(t, d, lp, r, a, b, J, Y, at):
 def add_body_jacobian(t, d, lp, r, body, sign, J, at):
     """`add_body_row` for the Jacobian alone; needs transforms only."""
     tree_index = t.tree_of_body[body]
+    if lp.apart[tree_index] != 0:
+        add_row_apart(t, lp, r, body, sign, J, at)
+        return
     first = t.tree_body[tree_index]
     offset = at - t.first_dof[first]
     f0, f1, f2 = sign * lp.force[r, 0], sign * lp.force[r, 1], sign * lp.force[r, 2]
@@ -223,6 +235,14 @@ def add_body_jacobian(t, d, lp, r, body, sign, J, at):
 def add_coupler_row(t, d, lp, r, tree_index, J, Y, at):
     """Add what a coupler's row has in one tree to J and Y; the coordinates of the tree start at `at`."""
     c = lp.of[r]
+    if lp.apart[tree_index] != 0:
+        begin = t.tree_dof[tree_index]
+        for k in range(begin, t.tree_dof[tree_index + 1]):
+            lp.row_J[k] = 0.0
+        add_coupler_jacobian(t, lp, r, tree_index, lp.row_J, begin)
+        add_answer(t, lp, tree_index, 1.0, lp.row_J, J, at)
+        add_response_apart(t, lp, tree_index, 1.0, Y, at)
+        return
     for e in range(lp.first_term[c], lp.first_term[c + 1]):
         k = lp.term_dof[e]
         if t.tree_of_body[t.body_of_dof[k]] == tree_index:

@@ -19,12 +19,10 @@ from kido.constraints.closure import (
 )
 from kido.constraints.loop_factor import factor, fill_jacobian, fill_rows, negate_right, push, rates, solve
 from kido.constraints.loop_rows import measure
+from kido.constraints.loop_trees import ENERGY, place_tree, prepare_tree
 from kido.jit import kernel
 from kido.kernels.energy import kinetic_energy
-from kido.kernels.forward_dynamics import articulated_inertias
-from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance, to_body_axes, to_parent_axes
-from kido.kernels.kinematics import transforms
 
 MAX_CORRECTIONS = 8  # iterations with the factor of mid-step
 MAX_CLOSURE_STEPS = 60  # of Newton's method after the state was changed from outside
@@ -70,7 +68,7 @@ def measure_group(t, d, lp, g):
     """Transforms of a group's trees, and all rows; returns the largest |phi| of the group's."""
     for e in range(lp.group_member[g], lp.group_member[g + 1]):
         tree_index = lp.member[e]
-        transforms(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1])
+        place_tree(t, d, lp, tree_index)
     for s in range(lp.group_slot[g], lp.group_slot[g + 1]):
         c = lp.of[lp.slot[s]]
         if lp.slot[s] == lp.first_row[c]:
@@ -106,14 +104,10 @@ def keep_positions(t, lp, g, source, target):
 
 
 @kernel
-def prepare_group(t, d, lp, g, h):
+def prepare_group(t, d, lp, g):
     """Inertias, rows and factor of a group at its present transforms."""
     for e in range(lp.group_member[g], lp.group_member[g + 1]):
-        tree_index = lp.member[e]
-        first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
-        for i in range(first, last):
-            body_inertia(t, d, i)
-        articulated_inertias(t, d, first, last, h)
+        prepare_tree(t, d, lp, lp.member[e])
     fill_rows(t, d, lp, g)
     factor(lp, g)
 
@@ -127,7 +121,7 @@ def correct_positions(t, d, lp, g, anew):
     """
     lp.closure = measure_group(t, d, lp, g)
     if anew:
-        prepare_group(t, d, lp, g, 0.0)
+        prepare_group(t, d, lp, g)
     error = openness_of_independent(lp, g)
     for _ in range(MAX_CORRECTIONS):
         if not error > CLOSURE_TOLERANCE:
@@ -142,7 +136,7 @@ def correct_positions(t, d, lp, g, anew):
             break
         error = moved
         if anew:
-            prepare_group(t, d, lp, g, 0.0)
+            prepare_group(t, d, lp, g)
     return error
 
 
@@ -150,7 +144,7 @@ def correct_positions(t, d, lp, g, anew):
 def measure_anew(t, d, lp, g, _y, _z):
     """Rows of a group and their factor at its positions, as `newton_closure` asks."""
     measure_group(t, d, lp, g)
-    prepare_group(t, d, lp, g, 0.0)
+    prepare_group(t, d, lp, g)
     return openness_of_independent(lp, g)
 
 
@@ -243,7 +237,7 @@ def close_group(t, d, lp, g):
     if not (error <= OPEN_TOLERANCE and openness(lp, g) <= DIGITS_TOLERANCE):
         keep_positions(t, lp, g, lp.kept_q, d.q)
         measure_group(t, d, lp, g)
-        prepare_group(t, d, lp, g, 0.0)
+        prepare_group(t, d, lp, g)
     error = openness(lp, g)
     note_open(lp, g)
     note_start(lp, g)
@@ -281,7 +275,11 @@ def seen_as_turn(t, d, lp, g):
         along += lp.right[s] * lp.left[s]
     for e in range(lp.group_member[g], lp.group_member[g + 1]):
         tree_index = lp.member[e]
-        rest += 2.0 * kinetic_energy(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1], lp.predicted)
+        if lp.apart[tree_index] != 0:
+            lp.others(lp.others_of, ENERGY, tree_index)
+            rest += 2.0 * lp.answered
+        else:
+            rest += 2.0 * kinetic_energy(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1], lp.predicted)
     if along <= TURNED * rest:
         return 1.0
     return max(LOST * rest - along, 0.0) / ((LOST - TURNED) * rest) if rest > 0.0 else 0.0

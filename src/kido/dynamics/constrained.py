@@ -25,7 +25,6 @@ from kido.integrators.integrator import Integrator, count, positive
 from kido.integrators.simulate import Movable
 from kido.math.transform import as_flag, as_numbers, as_vector
 from kido.quantities.impulses import reactions
-from kido.quantities.soft import refuse_flexible
 from kido.skeleton import Skeleton
 from kido.skeleton.state.loads import wrench_of_row
 from kido.turns import Turn, in_turn
@@ -282,8 +281,6 @@ class ConstrainedDynamics(Movable):
         return u
 
     def _motion_system(self, forces: Any, integrator: Integrator, stabilization: Any) -> ClosedSystem:
-        if self._system.flex is not None:
-            refuse_flexible(self._skeleton, "motion of constrained dynamics")
         return ClosedSystem(
             self._skeleton, self._given, self._rates, self._name, self._passive, forces, integrator, stabilization
         )

@@ -59,17 +59,12 @@ def begin(t, d, f, lp, y):
         add_load(d, y)
 
 
-@entry("i8(i8,i8,f8[::1],f8[:,::1],f8[::1],f8[::1])")
-def evaluate_rows(address, flex, phi, G, rate, gamma):
-    """phi, G, G u and gamma of the slots at q and u of the data; tau there is what acts. Returns 0."""
-    y, f = view(DYNAMICS, address), view(FLEX, flex)
-    t, d, lp = y.tree, y.data, y.loops
-    begin(t, d, f, lp, y)
+@kernel
+def fill_jacobian(t, d, f, lp, y, G):
+    """G (slots, dofs); `measure_all` was done at the present poses."""
     for s in range(y.num_rows):
         r = lp.slot[s]
         c = lp.of[r]
-        phi[s] = lp.phi[r]
-        rate[s] = row_rate(d, d.V, d.u, lp, r)
         for k in range(d.q.shape[0]):
             y.work[k] = 0.0
         if lp.kind[r] == COUPLE:
@@ -81,6 +76,18 @@ def evaluate_rows(address, flex, phi, G, rate, gamma):
             gather_wrenches(t, d, f, y.wrench, y.work)
         for k in range(d.q.shape[0]):
             G[s, k] = y.work[k]
+
+
+@entry("i8(i8,i8,f8[::1],f8[:,::1],f8[::1],f8[::1])")
+def evaluate_rows(address, flex, phi, G, rate, gamma):
+    """phi, G, G u and gamma of the slots at q and u of the data; tau there is what acts. Returns 0."""
+    y, f = view(DYNAMICS, address), view(FLEX, flex)
+    t, d, lp = y.tree, y.data, y.loops
+    begin(t, d, f, lp, y)
+    for s in range(y.num_rows):
+        phi[s] = lp.phi[lp.slot[s]]
+        rate[s] = row_rate(d, d.V, d.u, lp, lp.slot[s])
+    fill_jacobian(t, d, f, lp, y, G)
     velocity_products(t, d, lp, y, gamma)
     return 0
 

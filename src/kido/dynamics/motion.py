@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.constraints.constraint import Constraint
-from kido.dynamics import moving
 from kido.dynamics.augmented import TreeAugmentedSolver
 from kido.dynamics.moving import MOVING
 from kido.dynamics.registry import solver_class
@@ -97,11 +96,11 @@ class ClosedSystem(System):
         self.solver = self._kind(self.rows, tree=self.mixed, data=self.data, passive=self._passive)
         self._moving = MOVING(slots=len(self.solver.container.aim), dofs=self.num_dofs)
         self._moving.solver = self.solver.container
-        if self.projects:
+        if self.projects and self.rows.flex is None:
             self._fallback = TreeAugmentedSolver(self.rows, tree=self.mixed, data=self.data, passive=self._passive)
             self._moving.fallback = self._fallback.container
             self._moving.lever, self._moving.decided_at = 1.0, np.nan
-        if not self.projects:
+        elif not self.projects:
             self._moving.alpha, self._moving.beta = self.stabilization.gains
         self._joint_forces = self.forces
         if self.rows.has_functions:
@@ -134,16 +133,16 @@ class ClosedSystem(System):
     def _new_motion(self, tree: Any, outputs: int) -> MOTION:
         motion = super()._new_motion(tree, outputs)
         motion.owner = self._moving.address
-        motion.accelerate = moving.accelerate
+        motion.accelerate = self._kind.moves.accelerate
         kind = self.stabilization
         if self.projects:
             motion.project = self.solver.project_stage
             motion.close = self.solver.project_step
         else:
             if kind.closes_stages:
-                motion.project = moving.project_velocities
+                motion.project = self._kind.moves.project_velocities
             if kind.closes_steps:
-                motion.close = moving.project
+                motion.close = self._kind.moves.project
                 motion.altered = 1
         return motion
 
@@ -219,7 +218,7 @@ class ClosedSystem(System):
         """A motion whose end of a step is closed, also by a method that leaves that to its accelerations."""
         m = self.evaluation
         if not self.projects and isinstance(self.stabilization, Baumgarte):
-            m.close = moving.project
+            m.close = self._kind.moves.project
         return m
 
     def step(self, integrator: Integrator, time: float, q: Array, u: Array, h: float) -> tuple[Array, Array]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 from kido.constraints.closure import DIGITS_TOLERANCE, MOTION_TOLERANCE, newton_closure, share_of_move
 from kido.constraints.loop_factor import measure_all
@@ -60,7 +61,7 @@ def drive(g, y, time):
 
 
 @kernel
-def measure(t, d, lp):
+def measure(t, d, lp, y):
     """Transforms, values and directions of rows."""
     transforms(t, d, 0, t.parent.shape[0])
     measure_all(d, lp)
@@ -92,13 +93,6 @@ def respond(g, y):
 
 
 @kernel
-def measure_positions(t, d, lp, _g, y, _z):
-    """Rows at the positions, as `newton_closure` asks."""
-    measure(t, d, lp)
-    return openness(lp, y)
-
-
-@kernel
 def move_positions(t, d, lp, g, y, _z):
     """q <- q (+) -M^-1 G^T S^+ (phi - aim), as `newton_closure` asks; d.u is used up."""
     for s in range(y.num_rows):
@@ -114,81 +108,121 @@ def move_positions(t, d, lp, g, y, _z):
     return True
 
 
-close_rows = newton_closure(measure_positions, move_positions)
+class Moves(NamedTuple):
+    """Kernels by which states are moved onto rows, and accelerations taken; see `moves_by`."""
+
+    close_positions: Any
+    close_velocities: Any
+    accelerate: Any
+    project_velocities: Any
+    project: Any
+
+
+def moves_by(close_rows: Any, measure: Any, rates: Any) -> Moves:
+    """Kernels that know how a tree is placed.
+
+    Args:
+        close_rows: `newton_closure` by that `measure` and `move_positions`.
+        measure: kernel (t, d, lp, y): transforms, values and directions of rows at the positions.
+        rates: kernel (t, d, lp, y, u, out): G u at the velocities u, which are those of the data.
+    """
+
+    @kernel
+    def close_positions(t, d, lp, g, y):
+        """Positions onto phi = aim by the least motion in kinetic energy. Returns 0 or a status."""
+        for k in range(d.q.shape[0]):
+            g.u[k] = d.u[k]
+        g.status = 0
+        error = close_rows(t, d, lp, g, y, 0, MOTION_TOLERANCE, MAX_MOTION_STEPS)
+        for k in range(d.q.shape[0]):
+            d.u[k] = g.u[k]
+        return NOT_CLOSED if g.status == 0 and not error <= DIGITS_TOLERANCE else g.status
+
+    @kernel
+    def close_velocities(t, d, lp, g, y):
+        """u <- u - M^-1 G^T S^+ (G u - U); `measure` was done. Returns 0 or a status."""
+        before = math.inf
+        for _ in range(2):
+            rates(t, d, lp, y, d.u, g.found)
+            largest, speed = 0.0, 0.0
+            for s in range(y.num_rows):
+                y.jump[s] = y.rate[s] - g.found[s]
+                largest = max(largest, math.fabs(y.jump[s]))
+            for k in range(d.u.shape[0]):
+                speed = max(speed, math.fabs(d.u[k]))
+            if not largest > MOTION_RATE_TOLERANCE * speed or not largest < 0.5 * before:
+                break
+            before = largest
+            status = respond(g, y)
+            if status < 0:
+                return status
+            for k in range(d.u.shape[0]):
+                d.u[k] += y.change[k]
+        return 0
+
+    @kernel
+    def accelerate_rows(g, m):
+        """The solver's accelerations, with Baumgarte's terms if there are gains."""
+        y = in_use(g)
+        for k in range(m.command.shape[0]):
+            y.command[k], y.given[k] = m.command[k], m.given[k]
+        drive(g, y, m.now)
+        alpha, beta = g.alpha, g.beta
+        if alpha > 0.0:
+            t, d, lp = y.tree, y.data, y.loops
+            measure(t, d, lp, y)
+            rates(t, d, lp, y, d.u, g.found)
+            for s in range(y.num_rows):
+                y.rate_change[s] -= 2.0 * alpha * (g.found[s] - y.rate[s])
+                y.rate_change[s] -= beta * beta * (lp.phi[lp.slot[s]] - y.aim[s])
+        part = 0 if g.whole != 0 else ALONE
+        return solver_status(y.accelerate(y, part))
+
+    @kernel
+    def project_rates(g, m):
+        """Velocities of a stage onto G u = U."""
+        y = in_use(g)
+        t, d, lp = y.tree, y.data, y.loops
+        drive(g, y, m.now)
+        measure(t, d, lp, y)
+        return close_velocities(t, d, lp, g, y)
+
+    @kernel
+    def project_rows(g, m):
+        """The end of a step onto phi = aim and G u = U."""
+        y = in_use(g)
+        t, d, lp = y.tree, y.data, y.loops
+        drive(g, y, m.now)
+        status = close_positions(t, d, lp, g, y)
+        return status if status < 0 else close_velocities(t, d, lp, g, y)
+
+    return Moves(close_positions, close_velocities, accelerate_rows, project_rates, project_rows)
 
 
 @kernel
-def close_positions(t, d, lp, g, y):
-    """Positions onto phi = aim by the least motion in kinetic energy. Returns 0 or a status."""
-    for k in range(d.q.shape[0]):
-        g.u[k] = d.u[k]
-    g.status = 0
-    error = close_rows(t, d, lp, g, y, 0, MOTION_TOLERANCE, MAX_MOTION_STEPS)
-    for k in range(d.q.shape[0]):
-        d.u[k] = g.u[k]
-    return NOT_CLOSED if g.status == 0 and not error <= DIGITS_TOLERANCE else g.status
+def measure_positions(t, d, lp, _g, y, _z):
+    """Rows at the positions, as `newton_closure` asks."""
+    measure(t, d, lp, y)
+    return openness(lp, y)
 
 
-@kernel
-def close_velocities(t, d, lp, g, y):
-    """u <- u - M^-1 G^T S^+ (G u - U); `measure` was done. Returns 0 or a status."""
-    before = math.inf
-    for _ in range(2):
-        rates_of(t, d, lp, y, d.u, g.found)
-        largest, speed = 0.0, 0.0
-        for s in range(y.num_rows):
-            y.jump[s] = y.rate[s] - g.found[s]
-            largest = max(largest, math.fabs(y.jump[s]))
-        for k in range(d.u.shape[0]):
-            speed = max(speed, math.fabs(d.u[k]))
-        if not largest > MOTION_RATE_TOLERANCE * speed or not largest < 0.5 * before:
-            break
-        before = largest
-        status = respond(g, y)
-        if status < 0:
-            return status
-        for k in range(d.u.shape[0]):
-            d.u[k] += y.change[k]
-    return 0
+_moves = moves_by(newton_closure(measure_positions, move_positions), measure, rates_of)
+close_positions, close_velocities, accelerate_rows, project_rates, project_rows = _moves
 
 
 @callback
 def accelerate(owner, motion, _a, _b):
-    """See `kido.integrators.schema`: the solver's accelerations, with Baumgarte's terms if there are gains."""
-    g, m = view(MOVING, owner), view(MOTION, motion)
-    y = in_use(g)
-    for k in range(m.command.shape[0]):
-        y.command[k], y.given[k] = m.command[k], m.given[k]
-    drive(g, y, m.now)
-    alpha, beta = g.alpha, g.beta
-    if alpha > 0.0:
-        t, d, lp = y.tree, y.data, y.loops
-        measure(t, d, lp)
-        rates_of(t, d, lp, y, d.u, g.found)
-        for s in range(y.num_rows):
-            y.rate_change[s] -= 2.0 * alpha * (g.found[s] - y.rate[s])
-            y.rate_change[s] -= beta * beta * (lp.phi[lp.slot[s]] - y.aim[s])
-    part = 0 if g.whole != 0 else ALONE
-    return solver_status(y.accelerate(y, part))
+    """See `kido.integrators.schema`."""
+    return accelerate_rows(view(MOVING, owner), view(MOTION, motion))
 
 
 @callback
 def project_velocities(owner, motion, _a, _b):
-    """See `kido.integrators.schema`: velocities of a stage onto G u = U."""
-    g, m = view(MOVING, owner), view(MOTION, motion)
-    y = in_use(g)
-    t, d, lp = y.tree, y.data, y.loops
-    drive(g, y, m.now)
-    measure(t, d, lp)
-    return close_velocities(t, d, lp, g, y)
+    """See `kido.integrators.schema`."""
+    return project_rates(view(MOVING, owner), view(MOTION, motion))
 
 
 @callback
 def project(owner, motion, _a, _b):
-    """See `kido.integrators.schema`: the end of a step onto phi = aim and G u = U."""
-    g, m = view(MOVING, owner), view(MOTION, motion)
-    y = in_use(g)
-    t, d, lp = y.tree, y.data, y.loops
-    drive(g, y, m.now)
-    status = close_positions(t, d, lp, g, y)
-    return status if status < 0 else close_velocities(t, d, lp, g, y)
+    """See `kido.integrators.schema`."""
+    return project_rows(view(MOVING, owner), view(MOTION, motion))

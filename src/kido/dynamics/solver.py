@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.attributes import FixedAttributes, dataclass
+from kido.dynamics import moving
 from kido.dynamics.schema import (
     DYNAMICS,
 )
@@ -93,6 +94,8 @@ class DynamicsSolver(FixedAttributes, ABC):
 
     Attributes:
         name: by which it is chosen.
+        moves: where integrations find `accelerate`, `project_velocities` and `project` where a solver has none of its
+            own (`kido.dynamics.moving`).
         project_stage, project_step: callbacks by which integrations keep states where a solver takes them for granted
             to be (`kido.integrators.schema`, `project` and `close`); None: it takes nothing for granted.
         container: DYNAMICS.
@@ -103,6 +106,7 @@ class DynamicsSolver(FixedAttributes, ABC):
     _accelerate: ClassVar[Any]
     _project_dependent: ClassVar[Any] = project_dependent
     _respond: ClassVar[Any]
+    moves: ClassVar[Any] = moving
     project_stage: ClassVar[Any] = None
     project_step: ClassVar[Any] = None
 

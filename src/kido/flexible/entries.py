@@ -224,7 +224,7 @@ def sums(tree, data, flex, q, u, out):
     if read(q, d.q) + read(u, d.u) != OK:
         return REFUSED
     place(t, d, f)
-    out[0] = sweeps.kinetic_energy(t, d, f)
+    out[0] = sweeps.kinetic_energy(t, d, f, 0, t.parent.shape[0])
     out[1] = sweeps.potential_energy(t, d)
     sweeps.momentum(t, d, f, out[2:8])
     sweeps.first_moment(t, d, out[8:])

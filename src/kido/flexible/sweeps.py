@@ -428,10 +428,10 @@ def respond(t, d, f, first, last, impulses, out):
 
 
 @kernel
-def kinetic_energy(t, d, f):
-    """[J]; needs `positions` and `velocities`."""
+def kinetic_energy(t, d, f, first, last):
+    """Of links first..last-1 [J]; needs `positions` and `velocities`."""
     total = 0.0
-    for i in range(t.parent.shape[0]):
+    for i in range(first, last):
         w0, w1, w2, v0, v1, v2 = d.V[i, 0], d.V[i, 1], d.V[i, 2], d.V[i, 3], d.V[i, 4], d.V[i, 5]
         h0, h1, h2, h3, h4, h5 = spatial_momentum(t, d, i, w0, w1, w2, v0, v1, v2)
         total += 0.5 * (w0 * h0 + w1 * h1 + w2 * h2 + v0 * h3 + v1 * h4 + v2 * h5)
@@ -443,7 +443,7 @@ def kinetic_energy(t, d, f):
             for m in range(number):
                 for n in range(number):
                     total += 0.5 * f.mass[pair + m * number + n] * d.u[m0 + m] * d.u[m0 + n]
-    for k in range(d.u.shape[0]):
+    for k in range(t.first_dof[first], t.first_dof[last]):
         total += 0.5 * t.armature[k] * d.u[k] * d.u[k]
     return total
 

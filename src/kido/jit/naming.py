@@ -13,9 +13,16 @@ def closed_over(function: Any) -> list[Any]:
 
 
 def all_closed_over(function: Any) -> list[Any]:
-    """What a closure holds, and what the closures among that hold."""
-    held = closed_over(function)
-    return [*held, *(v for f in held if hasattr(f, "__closure__") for v in closed_over(f))]
+    """What a closure holds, and what the closures among that hold, and so on."""
+    found: list[Any] = []
+    open_ones, seen = [function], {id(function)}
+    for one in open_ones:
+        for value in closed_over(one):
+            found.append(value)
+            if hasattr(value, "__closure__") and id(value) not in seen:
+                seen.add(id(value))
+                open_ones.append(value)
+    return found
 
 
 def place(function: Any) -> str:

@@ -12,6 +12,7 @@ from kido.integrators import MoreauMidpoint
 from kido.jit import Struct
 from kido.joints import ActuatorType
 from kido.simulation.feature import Feature
+from kido.simulation.flexible_loops import answer_loops
 from kido.simulation.flexible_step import (
     answer_flexible,
     flexible_actuate_stage,
@@ -19,6 +20,7 @@ from kido.simulation.flexible_step import (
     flexible_predict_stage,
     move_flexible,
 )
+from kido.simulation.loop_system import LoopSystem
 from kido.simulation.world_struct import RESPOND
 
 if TYPE_CHECKING:
@@ -58,6 +60,10 @@ class FlexibleBodies(Feature):
             responses: Any = self.engine.responses.container
             responses.apart[: len(self.trees)] = self.trees
             responses.others, responses.others_of = answer_flexible, self.engine.world.address
+            loops = self.engine.feature(LoopSystem)
+            if loops.any:
+                loops.container.apart[: len(self.trees)] = self.trees
+                loops.container.others, loops.container.others_of = answer_loops, self.engine.world.address
         return {"flex": self.container}
 
     @property
@@ -77,17 +83,11 @@ class FlexibleBodies(Feature):
         """See that all that acts is known of flexible bodies.
 
         Raises:
-            ModelError: constraints between bodies or soft bodies in the world, or a coordinate of a skeleton with
-                flexible bodies that mimics another.
+            ModelError: soft bodies in the world, or a coordinate that mimics another beside flexible bodies.
         """
         engine = self.engine
         if not self.any:
             return
-        if engine.constraints:
-            raise ModelError(
-                f"constraint {engine.constraints[0].name!r}: worlds with flexible bodies have no constraints between "
-                "bodies or closed loops; kido.ConstrainedDynamics has accelerations of closed flexible chains"
-            )
         soft = [s.name for s in engine.skeletons if s.soft_bodies]
         if soft:
             raise ModelError(f"skeleton {soft[0]!r} has soft bodies, and another one of its world flexible ones")

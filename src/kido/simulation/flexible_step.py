@@ -20,14 +20,14 @@ from kido.math.so3 import cross
 from kido.simulation.actuation import resistance
 from kido.simulation.balance import begin_products, end_products, speeds
 from kido.simulation.integrate import move_tree
-from kido.simulation.predict import half_step, joint_loads, predict_trees, prescribe, whole_step, worse
+from kido.simulation.predict import free_coupled, half_step, joint_loads, predict_trees, prescribe, whole_step, worse
 from kido.simulation.row_motion import GIVEN, follow_pairs, forget_motion, unforced_accelerations
 from kido.simulation.world_struct import WORLD
 
 
 @kernel
-def predict_flexible(t, d, f, w, pr, first, last, h):
-    """u_free of one mobile tree, as `kido.simulation.predict` has it; the tree is at mid-step.
+def predict_flexible(t, d, f, w, first, last, h):
+    """Velocities of one mobile tree predicted for mid-step, as `kido.simulation.predict` has it; it is at mid-step.
 
     Returns:
         A coordinate without inertia, or -1.
@@ -40,10 +40,15 @@ def predict_flexible(t, d, f, w, pr, first, last, h):
     velocities(t, d, f, first, last)
     accelerate(t, d, f, first, last)
     half_step(d, begin, end, h)
+    return int(status)
+
+
+@kernel
+def free_flexible(t, d, f, w, pr, first, last, h):
+    """u_free of such a tree, from the predicted velocities."""
     velocities(t, d, f, first, last)
     accelerate(t, d, f, first, last)
-    whole_step(t, d, w, pr, begin, end, h)
-    return int(status)
+    whole_step(t, d, w, pr, t.first_dof[first], t.first_dof[last], h)
 
 
 @callback
@@ -58,7 +63,10 @@ def flexible_predict_stage(address, unused_1, unused_2, unused_3):
     d = w.data
     f = w.flex
     r = w.row_origins.responses
+    h = w.time_step
     trees = t.tree_mobile.shape[0]
+    coupled = w.loops.address != 0
+    w.close_changed(w)
     result = predict_trees(address, 0, trees, 0)
     for tree_index in range(trees):
         if r.apart[tree_index] == 0:
@@ -67,7 +75,15 @@ def flexible_predict_stage(address, unused_1, unused_2, unused_3):
         if t.tree_mobile[tree_index] == 0:
             positions(t, d, f, first, last)
         else:
-            result = worse(result, 1 + predict_flexible(t, d, f, w, w.problem, first, last, w.time_step))
+            result = worse(result, 1 + predict_flexible(t, d, f, w, first, last, h))
+    if coupled:  # constraints between bodies change velocities, and with them the velocity products
+        w.constrain_predicted(w)  # nothing fails: no aggregates stand beside flexible bodies
+        free_coupled(t, d, w, w.problem, h)
+    for tree_index in range(trees):
+        if r.apart[tree_index] != 0 and t.tree_mobile[tree_index] != 0:
+            free_flexible(t, d, f, w, w.problem, t.tree_body[tree_index], t.tree_body[tree_index + 1], h)
+    if coupled:
+        w.constrain_free(w, 1)
     return result
 
 

@@ -274,6 +274,8 @@ def integrate_bound_stage(address, unused_1, unused_2, unused_3):
             continue
         if w.soft.address != 0 or w.loops.tree_group[tree_index] >= 0:  # groups have their own second half
             move_tree(t, d, pr, t.tree_body[tree_index], t.tree_body[tree_index + 1], h, c.sweep_push)
+        elif w.row_origins.responses.apart[tree_index] != 0:  # flexible: aggregates are of groups
+            w.move_flexible(w, tree_index)
         else:
             move_and_balance(t, d, w, pr, tree_index, h, c.sweep_push)
     close_and_hand_back(w)

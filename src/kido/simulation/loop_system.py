@@ -12,10 +12,10 @@ from kido.constraints.constraint import Constraint, UserConstraint
 from kido.constraints.loop_rows import measure
 from kido.constraints.loop_schema import LOOPS
 from kido.constraints.loop_table import LoopTable
+from kido.constraints.loop_trees import place_tree
 from kido.errors import StateError
 from kido.jit import Struct, entry, view
 from kido.jit.kept import COUNT, FINITE, FLAG, checked_array, checked_arrays
-from kido.kernels.kinematics import transforms
 from kido.simulation.aggregates.answers import (
     answer_blocks,
     answer_columns,
@@ -65,9 +65,10 @@ _CLOSURE = ("closure", "worst_closure", "misfit", "worst_misfit")  # numbers tha
 @entry("i8(i8,i8,i8,i8)")
 def _measure(tree, data, loops, c):
     """Values of the rows of constraint c at the present positions. Returns 0."""
-    t, d = view(TREE, tree), view(DATA, data)
-    transforms(t, d, 0, t.parent.shape[0])
-    measure(d, view(LOOPS, loops), c)
+    t, d, lp = view(TREE, tree), view(DATA, data), view(LOOPS, loops)
+    for tree_index in range(t.tree_mobile.shape[0]):
+        place_tree(t, d, lp, tree_index)
+    measure(d, lp, c)
     return 0
 
 

@@ -35,6 +35,7 @@ from kido.constraints.loop_solve import (
     note_open,
     seen_as_turn,
 )
+from kido.constraints.loop_trees import EVALUATE
 from kido.constraints.row_origins import FROM_CONSTRAINT, FROM_USER
 from kido.constraints.soft_contact import link_velocity
 from kido.constraints.wrenches import deferred_forces
@@ -293,7 +294,10 @@ def add_accelerations(t, d, lp, g, share):
     """Add a share of the accelerations of a group's trees at velocities d.u, at mid-step, to lp.kept_u."""
     for e in range(lp.group_member[g], lp.group_member[g + 1]):
         tree_index = lp.member[e]
-        evaluate(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1])
+        if lp.apart[tree_index] != 0:
+            lp.others(lp.others_of, EVALUATE, tree_index)
+        else:
+            evaluate(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1])
         for k in range(t.tree_dof[tree_index], t.tree_dof[tree_index + 1]):
             lp.kept_u[k] += share * d.udot[k]
 

@@ -251,6 +251,18 @@ def predict_in_threads(address, trees):
     return result
 
 
+@kernel
+def free_coupled(t, d, w, pr, h):
+    """u_free of the trees of a world with constraints, from the velocities that these have changed."""
+    r = w.row_origins.responses
+    for tree_index in range(t.tree_mobile.shape[0]):
+        if t.tree_mobile[tree_index] != 0 and r.apart[tree_index] == 0:
+            first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+            free_tree(t, d, w, pr, first, last, h)
+            if last > first and r.free[first] != NOT_FREE:
+                keep_energy(d, pr.u_free, w.start_u, r.number, first, t.first_dof[first], h)
+
+
 @callback
 def predict_stage(address, unused_1, unused_2, unused_3):
     """Run the stage on all trees.
@@ -265,7 +277,6 @@ def predict_stage(address, unused_1, unused_2, unused_3):
     h = w.time_step
     trees = t.tree_mobile.shape[0]
     coupled = w.loops.address != 0
-    r = w.row_origins.responses
     w.close_changed(w)
     if w.team.address == 0:
         result = predict_trees(address, 0, trees, 0)
@@ -273,11 +284,6 @@ def predict_stage(address, unused_1, unused_2, unused_3):
         result = predict_in_threads(address, trees)
     if coupled:  # constraints between bodies change velocities, and with them the velocity products
         result = worse(result, w.constrain_predicted(w))
-        for tree_index in range(trees):
-            if t.tree_mobile[tree_index] != 0 and r.apart[tree_index] == 0:
-                first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
-                free_tree(t, d, w, pr, first, last, h)
-                if last > first and r.free[first] != NOT_FREE:
-                    keep_energy(d, pr.u_free, w.start_u, r.number, first, t.first_dof[first], h)
+        free_coupled(t, d, w, pr, h)
         w.constrain_free(w, 1)
     return result

@@ -108,7 +108,9 @@ def index_arrays(skeleton: Skeleton, links: Links) -> dict[str, np.ndarray]:
     moves = np.zeros(len(links.top), np.int64)
     if skeleton.mobile:
         for i, above in enumerate(parent):
-            moves[i] = int(counts[i] > 0 or (above >= 0 and moves[above]))
+            joint = links.top[i].parent_joint
+            own = counts[i] > 0 or (joint.is_part and not joint.has_modes)  # nodes move with modes
+            moves[i] = int(own or (above >= 0 and moves[above]))
     return {
         "parent": parent,
         "kind": np.array([int(b.parent_joint.kind) for b in links.top], np.int64),

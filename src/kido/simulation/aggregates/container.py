@@ -183,6 +183,8 @@ def _may_fit(engine: Engine, loops: Struct, g: int) -> bool:
         or loops.group_member[g + 1] - loops.group_member[g] != 1
     ):
         return False
+    if any(joint.has_modes for skeleton in engine.skeletons for joint in skeleton.joints):
+        return False  # responses of their trees are made by others already
     tree, tree_index = engine.tree, int(loops.member[loops.group_member[g]])
     dofs = slice(int(tree.tree_dof[tree_index]), int(tree.tree_dof[tree_index + 1]))
     if tree.prescribed[dofs].any() or (tree.actuator[dofs] == ActuatorType.MIMIC).any():

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kido.simulation.world import World
 
 Array = NDArray[np.float64]
+MOST_OF_JOINT = 6  # coordinates of a joint; links that have more have modes
 
 
 class StepDifferentiator:
@@ -35,7 +36,10 @@ class StepDifferentiator:
     def __init__(self, engine: Any):
         self.mirror = Mirror(engine)
         first = np.asarray(engine.tree.first_dof)
-        self.joints = [slice(int(a), int(b)) for a, b in pairwise(first) if b > a]
+        self.joints: list[slice] = []
+        for a, b in pairwise(first.tolist()):  # modes are coordinates of one link, each moved by itself
+            each = 1 if b - a > MOST_OF_JOINT else max(b - a, 1)
+            self.joints += [slice(k, k + each) for k in range(a, b, each)]
         self.charts: list[Array] = []  # of each joint, the rates of its positions by its velocities
         self.impulses: list[Impulses] = []  # of each step
         self.after = np.zeros(0)  # positions after the steps

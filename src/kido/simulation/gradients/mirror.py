@@ -16,6 +16,13 @@ from kido.kernels.free_lanes import CENTRED, FREE_LANES, OFF_CENTRE
 from kido.kernels.free_lanes import ROWS as LANE_ROWS
 from kido.kernels.responses import BODIES_TOGETHER, RESPONSE_SWEEP, WRENCHES
 from kido.simulation.commands import Commands, act_stage, put_back_stage
+from kido.simulation.flexible_bodies import FlexibleBodies
+from kido.simulation.flexible_step import (
+    answer_flexible,
+    flexible_assemble_stage,
+    flexible_predict_stage,
+    move_flexible,
+)
 from kido.simulation.gradients.stages import move_stage, solution_stage
 from kido.simulation.integrate import integrate_share, integrate_stage
 from kido.simulation.midpoint_problem import assemble_midpoint_stage
@@ -67,6 +74,7 @@ class Mirror:
             self._sweep.wrench[k, k, 0] = -1.0
         given: dict[int, Any] = {struct.address: self._sweep for pair in r.sweeps for struct in pair}
         self._structs = DualStructs(given, FILLED)
+        self._flexible = engine.feature(FlexibleBodies).any
         self.world = self._structs.of(engine.world)
         self.world.team = None  # one thread does it
         self.problem, self.origins = self.world.problem, self.world.row_origins
@@ -81,7 +89,8 @@ class Mirror:
         w, engine = self.engine.world, self.engine
         own = engine.feature(Commands).container
         parts = [w.tree, w.data, w.collision, w.problem, w.row_origins]
-        return [*parts, engine.responses.container, engine.surfaces.container, own]
+        parts = [*parts, engine.responses.container, engine.surfaces.container, own]
+        return [*parts, engine.feature(FlexibleBodies).container]
 
     @property
     def is_current(self) -> bool:
@@ -106,6 +115,9 @@ class Mirror:
         w.feature_stage[:] = w.feature_struct[:] = 0
         c.detect = dual_callback(detect_contacts)
         w.integrate_share = dual_callback(integrate_share)
+        if self._flexible:
+            w.move_flexible = dual_callback(move_flexible)
+            r.others, r.others_of = dual_callback(answer_flexible), w.address
 
     def move(self) -> None:
         """Move positions by velocities for a second."""
@@ -121,11 +133,12 @@ class Mirror:
         w = self.world
         if self._commands is not None:
             self._run(act_stage, self._commands.address)
-        self._run(predict_stage)
+        self._run(flexible_predict_stage if self._flexible else predict_stage)
         status = dual_callback(detect_contacts)(w.collision.address, 0, 0, 0)
         if status != 0:
             raise NoRoom(self, "detect", status)
-        status = dual_callback(assemble_midpoint_stage)(w.address, 0, 0, 0)
+        stage = flexible_assemble_stage if self._flexible else assemble_midpoint_stage
+        status = dual_callback(stage)(w.address, 0, 0, 0)
         if status != ASSEMBLED:
             raise NoRoom(self, "assemble", status)
 

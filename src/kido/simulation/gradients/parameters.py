@@ -9,6 +9,7 @@ import numpy as np
 
 from kido.constraints.surfaces import NO_ROWS
 from kido.errors import ModelError, NameLookupError
+from kido.flexible import flexible_bodies
 from kido.kernels.free_lanes import COM_AT, INERTIA_AT, INVERSE_AT, INVERSE_MASS_AT, NOT_FREE
 from kido.skeleton import BodyNode, DegreeOfFreedom, FreeJoint, ShapeNode
 
@@ -70,7 +71,9 @@ def _of_mass(engine: Any, body: BodyNode) -> list[Change]:
 def _things(world: Any, name: str) -> tuple[type, list[Any]]:
     skeletons = world.skeletons
     if name == "mass":
-        return BodyNode, [b for s in skeletons if s.mobile for b in s.bodies if b.inertia.mass > 0.0]
+        flexible = {f.body for s in skeletons for f in flexible_bodies(s)}  # theirs is that of their modes
+        mobile = [b for s in skeletons if s.mobile for b in s.bodies]
+        return BodyNode, [b for b in mobile if b.inertia.mass > 0.0 and b not in flexible]
     if name in OF_DOFS:
         return DegreeOfFreedom, [dof for s in skeletons if s.mobile for dof in s.dofs]
     return ShapeNode, list(world.engine.nodes)

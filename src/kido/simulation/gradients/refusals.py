@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from kido.collision.external import ExternalDetector
 from kido.errors import ModelError
 from kido.integrators import MoreauMidpoint
-from kido.simulation.flexible_bodies import FlexibleBodies
 from kido.simulation.loop_system import LoopSystem
 from kido.simulation.sleeping import Sleepers
 from kido.simulation.soft_bodies import SoftBodies
@@ -24,8 +23,6 @@ def _refused(world: World, engine: Any) -> str:
         return f"the integrator {type(options.integrator).__name__}; expected MoreauMidpoint"
     if engine.feature(SoftBodies).any:
         return "soft bodies"
-    if engine.feature(FlexibleBodies).any:
-        return "flexible bodies"
     if engine.feature(LoopSystem).any:
         return "closed loops and constraints"
     if engine.feature(Sleepers).is_active:

@@ -16,6 +16,7 @@ from kido.jit.duals.structs import NUMBERS
 from kido.joints import JointKind
 from kido.quantities.branches import derivatives_workspace, solution_rows
 from kido.simulation.commands import Commands
+from kido.simulation.flexible_bodies import FlexibleBodies
 from kido.simulation.gradients.laws import MODE_NAMES
 from kido.simulation.gradients.result import StepDerivatives
 from kido.simulation.gradients.tangent.begin import leaves_to_formulas, take_start
@@ -34,6 +35,8 @@ MOST_DOFS = 400
 def may_have_formulas(engine: Any) -> bool:
     """Whether steps of a world of this structure may be differentiated by formulas."""
     t = engine.tree
+    if engine.feature(FlexibleBodies).any:
+        return False
     return DIRECTIONS + 1 == 8 == LANES and 0 < len(t.body_of_dof) <= MOST_DOFS and not np.isin(t.kind, _OTHERS).any()
 
 

@@ -1,0 +1,136 @@
+"""Motions of closed chains with flexible bodies: formulations agree, energy, orders, the test set's slider-crank."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from test_flexible_crank import (
+    J1,
+    L1,
+    L2,
+    LINEAR,
+    M1,
+    M3,
+    NONLINEAR,
+    SPEED,
+    START,
+    bending_stiffens,
+    rod,
+)
+from test_flexible_loops import four_bar
+
+import kido
+from kido.dynamics import GGL, Baumgarte
+from kido.flexible import FlexibleBody, flexible_bodies
+from kido.integrators import RK4, DormandPrince, simulate
+
+TIGHT = DormandPrince(rtol=1e-11, atol=1e-13)
+ASSEMBLED: list[np.ndarray] = []
+
+
+def moving_four_bar() -> tuple[kido.Skeleton, list]:
+    """The four-bar of `test_flexible_loops`, bent, without damping, in motion."""
+    s, constraints = four_bar()
+    for dof in s.dofs:
+        dof.damping = 0.0
+    if not ASSEMBLED:
+        s.set_positions([0.9, -0.5, 1.6], ["crank", "pin", "base"])
+        modes = [k for f in flexible_bodies(s) for k in range(f.dofs.start, f.dofs.stop)]
+        plane = [k for k in modes if "bending_y" in s.dofs[k].name]
+        rng = np.random.default_rng(0)
+        s.set_positions(0.01 * rng.normal(size=len(plane)), plane)
+        s.velocities = rng.normal(size=s.num_dofs) * np.where(np.isin(np.arange(s.num_dofs), modes), 0.05, 1.0)
+        kido.ConstrainedDynamics(s, constraints).assemble(freeze="crank")
+        ASSEMBLED.extend([np.array(s.positions), np.array(s.velocities)])
+    s.positions, s.velocities = ASSEMBLED
+    return s, constraints
+
+
+def energy(s: kido.Skeleton) -> float:
+    return s.kinetic_energy + s.potential_energy
+
+
+def moved(
+    integrator: Any, duration: float = 0.02, solver: str = "TA", stabilization: Any = None, **options: Any
+) -> tuple:
+    s, constraints = moving_four_bar()
+    dynamics, before = kido.ConstrainedDynamics(s, constraints, solver=solver), energy(s)
+    motion = simulate(dynamics, integrator, duration, stabilization=stabilization, **options)
+    return motion, energy(s) - before, dynamics
+
+
+def test_formulations_and_stabilizations_have_one_motion() -> None:
+    schemes = [("FA", None), ("CE", None), ("TA", GGL()), ("TA", Baumgarte(50.0))]
+    truth, change, dynamics = moved(TIGHT, time_step=0.01)
+    assert abs(change) < 1e-10 and dynamics.system.skeleton.kinetic_energy > 0.01
+    for solver, stabilization in schemes:
+        motion, change, dynamics = moved(TIGHT, 0.02, solver, stabilization, time_step=0.01)
+        assert np.abs(motion.positions - truth.positions).max() < 1e-9
+        assert np.abs(motion.velocities - truth.velocities).max() < 1e-9 * np.abs(truth.velocities).max()
+        assert abs(change) < 1e-10
+        assert np.abs(dynamics.system.phi()).max() < 1e-11
+        assert np.abs(dynamics.system.evaluate()[2]).max() < 1e-11
+
+
+@pytest.mark.parametrize("solver", ["TA", "CE"])
+def test_runge_kutta_is_of_fourth_order(solver: str) -> None:
+    truth = moved(TIGHT, 0.02, time_step=0.02)[0]
+    errors, energies = [], []
+    for h in (1e-4, 5e-5):
+        motion, change, _ = moved(RK4(), 0.02, solver, time_step=h)
+        errors.append(np.abs(motion.positions[-1] - truth.positions[-1]).max())
+        energies.append(abs(change))
+    assert 12.0 < errors[0] / errors[1] < 20.0
+    assert energies[1] < energies[0] / 12.0
+
+
+class Crank:
+    """The slider-crank as a closed chain: a crank at its speed, a flexible rod, a slider on a rail, tied to the tip."""
+
+    def __init__(self, nonlinear: bool):
+        s = self.skeleton = kido.Skeleton("slider-crank")
+        s.gravity = (0.0, 0.0, 0.0)
+        modes, self.V = rod()
+        crank = kido.RevoluteJoint("crank", axis=(0, 0, 1))
+        arm = s.add_body("crank", crank, None, kido.Inertia(M1, moment=np.diag([J1, J1, J1])))
+        pin = kido.RevoluteJoint("pin", axis=(0, 0, 1), transform_from_parent=(L1, 0.0, 0.0))
+        flexible = FlexibleBody(s.add_body("rod", pin, arm), modes)
+        slider = s.add_body("slider", kido.PrismaticJoint("rail", axis=(1, 0, 0)), None, kido.Inertia(M3))
+        s.dof("crank").actuator_type = "VELOCITY"
+        s.dof("crank").command = SPEED
+        frames = {"frame_a": np.eye(4), "frame_b": np.eye(4)}
+        self.closing = kido.BallJointConstraint(flexible.node("tip"), slider, **frames)
+        self.forces = self._bending_forces if nonlinear else None
+        q, rate = (np.linalg.solve(self.V, part) for part in START)
+        stretch, growth = self.V[3] @ q, self.V[3] @ rate
+        turning = -L1 * SPEED / (L2 + stretch)
+        s.positions = np.concatenate([[0.0, 0.0], q, [L1 + L2 + stretch]])
+        s.velocities = np.concatenate([[SPEED, turning - SPEED], rate, [growth]])
+
+    def _bending_forces(self, _: float, s: kido.Skeleton) -> np.ndarray:
+        forces = np.zeros(s.num_dofs)
+        forces[2:6] = self.V.T @ bending_stiffens(self.V @ np.array(s.positions[2:6]))
+        return forces
+
+    def end(self, solver: str, integrator: Any, duration: float = 0.1) -> np.ndarray:
+        """Angle of the rod, place of the slider and the test set's coordinates after a time."""
+        dynamics = kido.ConstrainedDynamics(self.skeleton, [self.closing], solver=solver)
+        simulate(dynamics, integrator, times=[0.0, duration], forces=self.forces)
+        q = np.array(self.skeleton.positions)
+        return np.concatenate([[q[0] + q[1], q[6]], self.V @ q[2:6]])
+
+
+@pytest.mark.parametrize("solver", ["TA", "FA", "CE"])
+def test_the_closed_slider_crank_ends_where_the_test_set_has_it(solver: str) -> None:
+    """Linear, by rows of the loop: angle and place within a few units of the thirteenth digit, coordinates too."""
+    found = Crank(False).end(solver, DormandPrince(rtol=1e-12, atol=1e-14))
+    assert np.abs(found - LINEAR).max() < 5e-13
+
+
+@pytest.mark.slow
+def test_the_nonlinear_one_too() -> None:
+    """Its forces are a function of the state, in Python."""
+    found = Crank(True).end("TA", DormandPrince(rtol=1e-10, atol=1e-12))
+    assert np.abs(found[:2] - NONLINEAR).max() < 5e-12
