@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -63,8 +64,17 @@ def test_forces_of_a_fluid_are_those_of_mujoco(geom: str) -> None:
 def test_there_are_none_where_there_is_no_fluid_or_no_passive_force() -> None:
     off = '<option density="1"><flag spring="disable" damper="disable"/></option>'
     for option in ('<option wind="1 2 3"/>', off):
-        text = TREE.replace('<option density="1.2" viscosity="0.7" wind="1 -2 0.5"/>', option)
+        text = TREE.replace('<option density="1.2" viscosity="0.7" wind="1 -2 0.5"/>', option).replace("{}", "")
         assert mjcf.read(text).controllers == ()
+
+
+def test_a_fluid_is_written(tmp_path: Path) -> None:
+    text = TREE.replace("{}", "")
+    kido.save(mjcf.read(text), tmp_path / "fluid.xml")
+    option = mjcf.compile_model(tmp_path / "fluid.xml").opt
+    assert (option.density, option.viscosity, [*option.wind]) == (1.2, 0.7, [1.0, -2.0, 0.5])
+    remarks = kido.save(mjcf.read(TREE.replace("{}", GEOMS["ellipsoids"])), tmp_path / "ellipsoids.xml")
+    assert any("acts by ellipsoids, is left out" in remark for remark in remarks)
 
 
 def falling(**medium: Any) -> tuple[kido.World, kido.Skeleton]:

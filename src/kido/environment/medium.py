@@ -195,8 +195,8 @@ class FluidBox:
 
 def box_size(mass: float, moments: ArrayLike) -> Array:
     """(3,) sides of the box of uniform density with a mass and principal moments of inertia (3,) [m]."""
-    I = np.asarray(moments, float)
-    return np.sqrt(6.0 / mass * np.maximum(I.sum() - 2.0 * I, TINY))
+    own = np.asarray(moments, float)
+    return np.sqrt(6.0 / mass * np.maximum(own.sum() - 2.0 * own, TINY))
 
 
 @dataclass(frozen=True)
@@ -266,6 +266,21 @@ class Medium(Controller):
                 raise ModelError(f"{what}: size of a shape on {shape.body.name!r}: expected lengths above 0, "
                                  f"got {shape.size!r}")  # fmt: skip
         self._shapes = tuple(shapes)
+
+    @property
+    def density(self) -> float:
+        """Of the fluid [kg/m^3]."""
+        return self._density
+
+    @property
+    def viscosity(self) -> float:
+        """Of the fluid [Pa s]."""
+        return self._viscosity
+
+    @property
+    def wind(self) -> Array:
+        """(3,) velocity of the fluid (a copy) [m/s]."""
+        return self._wind.copy()
 
     @property
     def shapes(self) -> tuple[FluidBox | FluidEllipsoid, ...]:
