@@ -16,6 +16,7 @@ of a file is what is read. What the format means here:
 - Actuators and tendons are those of `kido.actuation`: `kido.actuation.Actuators.of(world)` has them by name.
 
 - Equalities that are active are constraints of the world and hold rigidly, limits and friction of tendons as well.
+- A fluid (`density`, `viscosity`, `wind`) is a `kido.environment.Medium` of each skeleton that moves.
 - The world is a `MjcfWorld`: `actuators`, `sensors` and `keyframes` by name.
 
 Files of USD (``.usda``, ``.usd``, ``.usdc``, ``.usdz``) with UsdPhysics, Newton's or MuJoCo's schemas are read in the
