@@ -114,7 +114,7 @@ def test_a_falling_body_reaches_its_terminal_velocity() -> None:
 
 def test_boxes_of_inertia_are_the_default() -> None:
     """A box of 0.2, 0.4 and 0.6 m is found again, on its axes, and quadratic drag on its largest side is that of it."""
-    size, board = np.array([0.2, 0.4, 0.6]), kido.Skeleton("board")
+    size, board = (0.2, 0.4, 0.6), kido.Skeleton("board")
     board.add_body("board", kido.FreeJoint("f"), inertia=kido.Inertia.from_shape(kido.Box(size), mass=3.0))
     medium = Medium(board, density=1.5)
     (box,) = medium.shapes
@@ -127,14 +127,15 @@ def test_bad_media_are_refused_and_say_why() -> None:
     world, ball = falling(density=1.0)
     other = kido.Skeleton("other")
     body = other.add_body("x")
-    for options, words in (
+    bad: list[tuple[dict[str, Any], str]] = [
         ({"density": -1.0}, "density: expected a finite number from 0 on, got -1.0"),
         ({"viscosity": np.nan}, "viscosity: expected a finite number"),
         ({"density": "air"}, "density: expected a finite number"),
         ({"wind": (1.0, 2.0)}, "medium of 'ball': wind"),
         ({"shapes": [FluidBox(body, np.eye(4), [1.0, 1.0, 1.0])]}, "body 'x' of a shape belongs to 'other'"),
         ({"shapes": [FluidEllipsoid(ball.bodies[0], np.eye(4), [1.0, 0.0, 1.0])]}, "expected lengths above 0"),
-    ):
+    ]
+    for options, words in bad:
         with pytest.raises(kido.ModelError, match=words):
             Medium(ball, **options)
     assert len(world.controllers) == 1

@@ -49,4 +49,6 @@ def _ellipsoid(m: Any, g: int, body: Any) -> FluidEllipsoid:
     share, *coefficients = m.geom_fluid[g, :6].tolist()
     assert share == 1.0  # MuJoCo's compiler writes 0 or 1
     mass, inertia = np.array(m.geom_fluid[g, 6:9]), np.array(m.geom_fluid[g, 9:12])
-    return FluidEllipsoid(body, pose(m.geom_pos[g], m.geom_quat[g]), size, *coefficients, mass, inertia)
+    return FluidEllipsoid(
+        body, pose(m.geom_pos[g], m.geom_quat[g]), size, *coefficients, added_mass=mass, added_inertia=inertia
+    )
