@@ -369,9 +369,19 @@ def test_scene_7_a_push_against_friction():
 def test_scene_5_a_flat_box_is_dropped_while_it_moves():
     """The impact's friction takes mu times its impulse: x depends on z0 by mu, on v0 by the time it slides."""
     made = slider((2.0, 0.0, 0.0), 0.3, height=0.1)
-    found = after(made, 900).by_state
-    assert np.isclose(found[0, 2], 0.3, atol=1e-3)
-    assert np.isclose(found[0, 3], 0.6795786, atol=1e-3)
+    box = made.skeletons[1]
+    found = after(made, 900, {"friction": [box.bodies[0].shapes[0]]})
+    assert np.isclose(found.by_state[0, 2], 0.3, atol=1e-3)
+    assert np.isclose(found.by_state[0, 3], 0.6795786, atol=1e-3)
+    assert np.isclose(found.by_parameters["friction"][0, 0], -2.1652622, atol=1e-2)
+    for k in range(2):
+
+        def start(x: float, k: int = k) -> None:
+            box.positions = (0.0, 0.0, 0.2 + x * (k == 0))
+            box.velocities = (2.0 + x * (k == 1), 0.0, 0.0)
+
+        wanted = difference(made, start, 1e-6, 900)
+        assert np.abs(found.by_state[:3, 2 + k] - wanted[:3]).max() < TOLERANCE
 
 
 def turned_by(made: kido.World, steps: int) -> np.ndarray:
@@ -397,6 +407,32 @@ def test_scene_8_a_small_force_across():
     made = slider((2.0, 0.0, 0.0), 0.4)
     found = after(made, 530).by_commands
     assert np.isclose(found[1, 1], 0.0649444, atol=2e-4)
+    wanted = difference(made, lambda x: setattr(made.skeletons[1], "forces", (0.0, x, 0.0)), 1e-4, 530)
+    assert np.isclose(found[1, 1], wanted[1], atol=TOLERANCE)
+
+
+def test_scene_9_a_growing_force_on_an_incline():
+    """F = k t breaks a box loose that friction holds; each step that it slides adds h (F - mu g cos a - g sin a)."""
+    alpha, k, mu, h = 0.2, 20.0, 0.3, 0.01
+    made = slider((0.0, 0.0, 0.0), mu)
+    made.time_step = h
+    made.gravity = (-G * np.sin(alpha), 0.0, -G * np.cos(alpha))
+    steps = 100
+    time = h * (np.arange(steps) + 0.5)
+    commands = np.zeros((steps, 3))
+    commands[:, 0] = k * time
+    of_way = np.eye(6)[0]
+    found = made.rollout_gradient(
+        commands, lambda n, _: of_way if n == steps else None, {"friction": [made.skeletons[1].bodies[0].shapes[0]]}
+    )
+    loose = k * time > G * (mu * np.cos(alpha) + np.sin(alpha))
+    left = 1.0 - time  # each step's change of velocity acts from its middle on
+    way = h * (k * time - G * (mu * np.cos(alpha) + np.sin(alpha)))[loose] @ left[loose]
+    assert np.isclose(found.positions[-1, 0], way, rtol=1e-8)
+    assert np.isclose(found.by_commands[:, 0] @ time, h * time[loose] @ left[loose], rtol=EXACT_SCENE)
+    assert np.isclose(found.by_parameters["friction"][0], -G * np.cos(alpha) * h * left[loose].sum(), rtol=EXACT_SCENE)
+    assert np.isclose(found.by_commands[:, 0] @ time, 0.1421704, atol=2e-3)
+    assert np.isclose(found.by_parameters["friction"][0], -2.7645078, atol=0.02)
 
 
 def test_scene_10_a_pendulum_into_a_wall():

@@ -8,15 +8,19 @@ A pull-back takes the gradient of a number by what a function gave to those by w
 """
 
 from kido.gradients.charts import Charts
+from kido.gradients.second import ForwardDynamicsHessian, InverseDynamicsHessian, SecondDerivatives
 from kido.gradients.smooth import ForwardDynamics, ForwardKinematics, InverseDynamics
 from kido.gradients.worlds import Gradients, Rollout, WorldFunction
 
 __all__ = [
     "Charts",
     "ForwardDynamics",
+    "ForwardDynamicsHessian",
     "ForwardKinematics",
     "Gradients",
     "InverseDynamics",
+    "InverseDynamicsHessian",
     "Rollout",
+    "SecondDerivatives",
     "WorldFunction",
 ]

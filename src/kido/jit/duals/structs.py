@@ -23,8 +23,13 @@ class WHOLE_NUMBERS(Struct):
 class COPIES(Struct):
     of_floats = integers("floats", 2, doc="NUMBERS to take, and NUMBERS of duals")
     of_integers = integers("integers", 2, doc="WHOLE_NUMBERS to take, and to write")
-    num_floats = integers("floats", doc="how many numbers are taken")
-    num_integers = integers("integers", doc="how many numbers are taken")
+    num_floats = integers("floats", doc="how many numbers are taken, for each of a count")
+    num_integers = integers("integers", doc="the same")
+    by_floats = integers("floats", doc="by which of `counts` that goes")
+    by_integers = integers("integers", doc="the same")
+    counts = integers("count_kinds")
+    blocks = integers(2, doc="WHOLE_NUMBERS of a struct's block to take words of, and to write")
+    taken = integers("word_count", doc="words")
 
 
 @entry("i8(i8)")
@@ -33,15 +38,25 @@ def copy_all(address):
     c = view(COPIES, address)
     for k in range(c.of_floats.shape[0]):
         given, made = view(NUMBERS, c.of_floats[k, 0]), view(NUMBERS, c.of_floats[k, 1])
-        for i in range(c.num_floats[k]):
+        for i in range(c.num_floats[k] * c.counts[c.by_floats[k]]):
             for j in range(LANES):
                 made.number[LANES * i + j] = 0.0
             made.number[LANES * i] = given.number[i]
     for k in range(c.of_integers.shape[0]):
         taken, own = view(WHOLE_NUMBERS, c.of_integers[k, 0]), view(WHOLE_NUMBERS, c.of_integers[k, 1])
-        for i in range(c.num_integers[k]):
+        for i in range(c.num_integers[k] * c.counts[c.by_integers[k]]):
             own.number[i] = taken.number[i]
+    if c.taken.shape[0] > 0:
+        taken, own = view(WHOLE_NUMBERS, c.blocks[0]), view(WHOLE_NUMBERS, c.blocks[1])
+        for k in range(c.taken.shape[0]):
+            own.number[c.taken[k]] = taken.number[c.taken[k]]
     return 0
+
+
+def words_of(struct: Any, name: str = "") -> np.ndarray:
+    """The fields of one word of a struct, in order, or one of these: the memory itself, as whole numbers."""
+    word = type(struct).fields[name].word if name else 0
+    return struct._block[word : word + 1] if name else struct._block
 
 
 def _number_words(struct: Any) -> np.ndarray:
@@ -103,7 +118,8 @@ class DualStructs:
     def fill(self) -> None:
         """Take all numbers from the structs that are mirrored; derivatives are zero."""
         if self._copies is None:
-            self._copies = COPIES(floats=len(self._floats), integers=len(self._integers))
+            self._copies = COPIES(floats=len(self._floats), integers=len(self._integers), count_kinds=1, word_count=0)
+            self._copies.counts[:] = 1
             self._list(NUMBERS, self._floats, self._copies.of_floats)
             self._list(WHOLE_NUMBERS, self._integers, self._copies.of_integers)
             self._copies.num_floats[:] = [array.size for array, _ in self._floats]
@@ -133,29 +149,31 @@ class Part:
 
     def __init__(self, struct: Any, made: Any, sizes: dict[str, str]):
         fields = type(struct).fields
-        self._words = struct._block, made._block, _number_words(type(struct))
-        self._kept: list[Any] = []
-        self._counts: list[tuple[np.ndarray, dict[str, np.ndarray]]] = []
         names = [[n for n in sizes if fields[n].kind == kind and getattr(struct, n).size] for kind in "fi"]
-        self._copies = c = COPIES(floats=len(names[0]), integers=len(names[1]))
-        for chosen, kind, addresses, counts in (
-            (names[0], NUMBERS, c.of_floats, c.num_floats),
-            (names[1], WHOLE_NUMBERS, c.of_integers, c.num_integers),
+        self._by = ["", *sorted({*sizes.values()} - {""})]
+        words = _number_words(type(struct))
+        self._copies = c = COPIES(
+            floats=len(names[0]), integers=len(names[1]), count_kinds=len(self._by), word_count=len(words)
+        )  # fmt: skip
+        blocks = [WHOLE_NUMBERS(number=x) for x in (struct._block, made._block)]
+        c.counts[0], c.taken[:], c.blocks[:] = 1, words, [x.address for x in blocks]
+        self._kept: list[Any] = blocks
+        for chosen, kind, addresses, counts, by in (
+            (names[0], NUMBERS, c.of_floats, c.num_floats, c.by_floats),
+            (names[1], WHOLE_NUMBERS, c.of_integers, c.num_integers, c.by_integers),
         ):
-            widths = np.zeros(len(chosen), np.int64)
             for k, name in enumerate(chosen):
                 arrays = getattr(struct, name), getattr(made, name)
                 found = [kind(number=array.reshape(-1)) for array in arrays]
                 self._kept += found
                 addresses[k] = [x.address for x in found]
-                widths[k] = arrays[0].size if sizes[name] == "" else arrays[0].size // len(arrays[0])
-            by = {by: np.array([sizes[name] == by for name in chosen]) * widths for by in {*sizes.values()}}
-            self._counts.append((counts, by))
+                counts[k] = arrays[0].size if sizes[name] == "" else arrays[0].size // len(arrays[0])
+                by[k] = self._by.index(sizes[name])
 
     def fill(self, counts: dict[str, int]) -> None:
         """Take the first rows of arrays, by the name of their count, and the numbers of the struct."""
-        for array, by in self._counts:
-            array[:] = sum(width * counts.get(name, 1) for name, width in by.items())
+        made = self._copies.counts
+        for k, name in enumerate(self._by):
+            if name:
+                made[k] = counts[name]
         copy_all(self._copies.address)
-        block, own, words = self._words
-        own[words] = block[words]

@@ -77,17 +77,16 @@ class Mirror:
         self._commands = None if own is None else self._structs.of(own)
         self._of = self._structure()
 
-    def _structure(self) -> tuple[int, ...]:
+    def _structure(self) -> list[Any]:
         w, engine = self.engine.world, self.engine
-        own = engine.feature(Commands).own_struct
-        parts = (w, w.tree, w.data, w.collision, w.problem, w.row_origins)
-        parts = (*parts, engine.responses.container, engine.surfaces.container, own)
-        return tuple(0 if part is None else part.address for part in parts)
+        own = engine.feature(Commands).container
+        parts = [w.tree, w.data, w.collision, w.problem, w.row_origins]
+        return [*parts, engine.responses.container, engine.surfaces.container, own]
 
     @property
     def is_current(self) -> bool:
         """Whether the engine still has the structs that it mirrors."""
-        return self._of == self._structure()
+        return all(a is b for a, b in zip(self._of, self._structure(), strict=True))
 
     def part(self, struct: Any, sizes: dict[str, str]) -> Part:
         """Some arrays of a struct, to be filled apart: `DualStructs.part`."""

@@ -115,13 +115,12 @@ def columns_of_start(t, c, F):
 def rows_of_end(t, c, w, b):
     """`out` by rows of the state after the step, from du_1 = X in the columns of the step."""
     n = c.L.shape[0]
-    narrow = b.K.shape[1]
     half = 0.5 * c.time_step
     F, X = c.out, b.X
     for m in range(3):
         for i in range(n):
             for j in range(n):
-                x = X[i, m * narrow + j]
+                x = X[m * n + j, i]
                 F[i, m * n + j] = half * x
                 F[n + i, m * n + j] = x
     u = w.problem.u

@@ -171,7 +171,6 @@ def clear_row(n, at):
         n.T[at, k] = 0.0
     for k in range(n.c.shape[1]):
         n.c[at, k] = 0.0
-        n.p[at, k] = 0.0
 
 
 @kernel

@@ -72,10 +72,10 @@ def less_one(F, X, k, j, first, last, x):
 
 
 @kernel
-def solve_columns(c, b, n, first, last):
-    """X <- K^-1 X for blocks of columns first..last-1."""
+def solve_columns(c, n, X, first, last):
+    """X <- K^-1 X for blocks of columns first..last-1 of a table by lanes."""
     size = c.L.shape[0]
-    L, U, X = c.L, n.K, b.X
+    L, U = c.L, n.K
     for k in range(size):
         p = c.pivot[k]
         if p != k:
@@ -122,28 +122,3 @@ def solve_transposed(c, n, x):
         if p != k:
             s, r = v[x, k], v[x, p]
             v[x, k], v[x, p] = r, s
-
-
-@kernel
-def add_product(F, m, factor, A, B, first, last):
-    """B += factor F[m] A in blocks of columns first..last-1."""
-    size = A.shape[0]
-    for k in range(size):
-        j = first
-        while j < last:
-            if j + 4 <= last:
-                x, y, z, w = B[k, j], B[k, j + 1], B[k, j + 2], B[k, j + 3]
-                for i in range(size):
-                    s = factor * F[m, k, i]
-                    x += s * A[i, j]
-                    y += s * A[i, j + 1]
-                    z += s * A[i, j + 2]
-                    w += s * A[i, j + 3]
-                B[k, j], B[k, j + 1], B[k, j + 2], B[k, j + 3] = x, y, z, w
-                j += 4
-            else:
-                x = B[k, j]
-                for i in range(size):
-                    x += factor * F[m, k, i] * A[i, j]
-                B[k, j] = x
-                j += 1

@@ -21,8 +21,9 @@ from kido.simulation.gradients.tangent.following import (
 )
 from kido.simulation.gradients.tangent.geometry import cross3
 from kido.simulation.gradients.tangent.linear import solve_transposed
+from kido.simulation.gradients.tangent.response import refinements
 from kido.simulation.gradients.tangent.schema import TABLES, TANGENT
-from kido.simulation.gradients.tangent.step import DONE, linearize, note_again, rates_again, refinements
+from kido.simulation.gradients.tangent.step import DONE, linearize, note_again, rates_again
 from kido.simulation.world_struct import WORLD
 from kido.solvers.problem import CONTACT
 
@@ -126,24 +127,26 @@ def pull_products(t, c, w, size):
 
 @kernel
 def solve_back(c, b, n, size):
-    """SOLVED: multipliers of the system for the gradient NEW; those of rows in the first column of `p`."""
+    """SOLVED: multipliers of the system for the gradient NEW; those of rows in `multiplier`."""
     v = c.work
+    for r in range(c.num_rows):
+        c.multiplier[r] = 0.0
     for _ in range(refinements(c)):
         for k in range(size):
             v[SOLVED, k] = v[NEW, k]
         for r in range(c.num_rows):
             if c.use[r] == ASKED:
-                s = n.p[r, 0] * c.give[r] / (c.soft[r] + c.give[r])
+                s = c.multiplier[r] * c.give[r] / (c.soft[r] + c.give[r])
                 if s != 0.0:
                     for k in range(size):
                         v[SOLVED, k] -= s * n.N[r, k]
         solve_transposed(c, n, SOLVED)
         for r in range(c.num_rows):
             if c.use[r] == ASKED:
-                x = c.give[r] * n.p[r, 0]
+                x = c.give[r] * c.multiplier[r]
                 for k in range(size):
                     x += n.T[r, k] * v[SOLVED, k]
-                n.p[r, 0] = x / (c.soft[r] + c.give[r])
+                c.multiplier[r] = x / (c.soft[r] + c.give[r])
 
 
 @kernel
@@ -154,15 +157,15 @@ def pull_system(t, c, b, n, size):
     for i in range(size):
         s = v[SOLVED, i]
         v[PRODUCTS, i] -= h * s
-        for m in range(3):
+        out[0, 2 * size + i] += h * s
+        for m in range(2):
             for j in range(size):
-                out[0, m * size + j] += s * n.B[i, m * narrow + j]
+                out[0, m * size + j] += s * c.right[m, i, j]
     for r in range(c.num_rows):
-        if c.use[r] == ASKED:
-            s = n.p[r, 0]
-            for m in range(2):
-                for j in range(size):
-                    out[0, m * size + j] -= s * n.c[r, m * narrow + j]
+        s = c.weight[r]
+        for m in range(2):
+            for j in range(size):
+                out[0, m * size + j] += s * n.c[r, m * narrow + j]
     clear_vector(v, ONE, size)
     add_back(c.at_middle, 1, 1.0, v, PRODUCTS, ONE)
     for k in range(size):
@@ -185,7 +188,7 @@ def row_weights(t, c, n, size):
     v = c.work
     for r in range(c.num_rows):
         if c.use[r] == ASKED:
-            c.weight[r] = -n.p[r, 0]
+            c.weight[r] = -c.multiplier[r]
         elif c.use[r - 1] == ASKED:
             one = two = 0.0
             for k in range(size):
@@ -270,8 +273,8 @@ def step_pull(world, tangent, detect, collision):
     if note_again(t, c, w) > 0:
         pull_products(t, c, w, size)
     solve_back(c, b, n, size)
-    pull_system(t, c, b, n, size)
     row_weights(t, c, n, size)
+    pull_system(t, c, b, n, size)
     if c.remembers != 0:
         add_memory(t, c, w, size)
     if c.moving != 0:

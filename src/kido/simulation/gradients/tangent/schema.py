@@ -10,20 +10,24 @@ from kido.tree.workspace import DERIVATIVES
 class TABLES(Struct):
     """Matrices whose columns are worked on eight at a time; there is one of these by lanes, and one by numbers.
 
-    Columns are changes of positions at mid-step along velocities, of velocities at the start in the axes of the step,
-    and of forces in these axes.
+    Columns of the step are changes of positions at mid-step along velocities, of velocities at the start in the axes of
+    the step, and of forces in these axes.
     """
 
     K = floats("dofs", "narrow", doc="matrix of the linear system, then U of its factors")
-    X = floats("dofs", "wide", doc="right-hand sides and solutions: velocities after impulses")
-    A = floats("dofs", "wide", doc="accelerations at the start's velocities")
-    B = floats("dofs", "wide", doc="right-hand sides, without rows")
-    W = floats("dofs", "wide", doc="what velocity products at mid-step change by with velocities there")
-    Y = floats("dofs", "wide", doc="work space: accelerations")
+    X = floats("thrice", "narrow", doc="a row for each column of the step: velocities after impulses")
+    G = floats("dofs", "narrow", doc="a row for each coordinate: velocities by a right-hand side there")
+    P = floats("dofs", "narrow", doc="the same by velocity products at mid-step")
+    Y = floats("dofs", "narrow", doc="the same by forces on accelerations at the start's velocities")
+    Z = floats("dofs", "narrow", doc="work space")
+    W = floats("dofs", "narrow", doc="work space")
     N = floats("rows", "narrow", doc="what velocity each row asks for")
     T = floats("rows", "narrow", doc="where the impulse of each row acts")
-    c = floats("rows", "wide", doc="velocity of each row at fixed velocities of coordinates and impulses")
-    p = floats("rows", "wide", doc="impulse of each row")
+    S = floats("dofs", "row_lanes", doc="its transpose, as it is solved for")
+    V = floats("rows", "narrow", doc="velocities by the rate of each row, with its penalty")
+    H = floats("rows", "narrow", doc="the same, refined")
+    R = floats("rows", "narrow", doc="impulse that each row keeps by right-hand sides")
+    c = floats("rows", "twice_narrow", doc="velocity of each row at fixed velocities of coordinates and impulses")
 
 
 class UNITS(Struct):
@@ -59,6 +63,9 @@ class TANGENT(Struct):
     at_free = floats(2, "dofs", "dofs", doc="the same at mid-step without impulses")
     at_end = floats(2, "dofs", "dofs", doc="the same at mid-step with the velocities after impulses")
     inverse = floats(1, "dofs", "dofs", doc="of the mass matrix with dampers and springs")
+    right = floats(2, "dofs", "dofs", doc="right-hand sides of du_1 by positions and velocities, products apart")
+    kin = integers(2, "dofs", "dofs", doc="of each coordinate, those on a path with it; those of its tree")
+    num_kin = integers(2, "dofs", doc="how many")
     push = floats("dofs", "dofs", doc="derivative of J^T p by positions at fixed impulses p")
     start_q = floats("dofs", doc="positions before the step")
     start_u = floats("dofs", doc="velocities before the step")
@@ -96,10 +103,10 @@ class TANGENT(Struct):
     L = floats("dofs", "dofs", doc="lower factor of K")
     pivot = integers("dofs", doc="row that was exchanged with each")
     num_rows = integer()
-    lean = integer(doc="1: only a gradient is pulled back, which needs fewer products")
     out = floats("twice", "thrice", doc="d(q, u)+ / d(q, u, forces)")
     gradient = floats("twice", doc="of a number by the state after the step")
     pulled = floats(1, "thrice", doc="of the same number by state and forces before")
+    multiplier = floats("rows", doc="of the rows' laws, for a gradient")
     weight = floats("rows", doc="gradient of the number by the rate of each row")
     memory = floats(
         "blocks", 6, doc="gradient by points and normals of contacts of the step, which the next one recalls"

@@ -25,12 +25,11 @@ from kido.kernels.derivatives import mass_matrix_from_momenta
 from kido.kernels.forward_dynamics import articulated_inertias
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance
-from kido.kernels.inverse_mass import factor, invert, solve_negative
+from kido.kernels.inverse_mass import factor, invert
 from kido.kernels.kinematics import transforms
 from kido.simulation.balance import SLOW
 from kido.simulation.gradients.tangent.charts import columns_of_start, rows_of_end
 from kido.simulation.gradients.tangent.contacts import (
-    ASKED,
     contact_laws,
     joint_laws,
     known_biases,
@@ -41,25 +40,24 @@ from kido.simulation.gradients.tangent.contacts import (
 from kido.simulation.gradients.tangent.dynamics import force_rates, velocity_columns
 from kido.simulation.gradients.tangent.following import add_following, follow_rows, forget_start, start_motion
 from kido.simulation.gradients.tangent.geometry import bias_slope, describe_rows, seed_poses
-from kido.simulation.gradients.tangent.linear import add_product, factor_matrix, solve_columns
+from kido.simulation.gradients.tangent.linear import factor_matrix
+from kido.simulation.gradients.tangent.response import all_columns, assemble_system
 from kido.simulation.gradients.tangent.schema import TABLES, TANGENT, UNIT_NUMBERS, UNITS
 from kido.simulation.gradients.tangent.softness import add_softness
 from kido.simulation.world_struct import WORLD
 from kido.solvers.problem import CONTACT
 from kido.tree.workspace import ROWS
 
-REFINEMENTS = 3
 DONE, OTHER_WAY, SINGULAR = 0, 1, 2
 
 
 @kernel
 def start_rates(t, c, w, b, n):
-    """da_1 into A, the inverse of M~, and M."""
+    """Derivatives at the start's velocities, the inverse of M~, and M."""
     d = c.data
     y = c.derivatives
     h = c.time_step
     size = d.q.shape[0]
-    narrow = n.K.shape[1]
     for k in range(size):
         d.u[k] = w.start_u[k]
         d.udot[k] = (w.middle_u[k] - w.start_u[k]) * (2.0 / h)
@@ -70,53 +68,32 @@ def start_rates(t, c, w, b, n):
     mass_matrix_from_momenta(y, 0, size, c.at_start, 2)
     rows, blocks = view(ROWS, y.rows[0]), lanes_view(ROWS, y.rows[1])
     X = rows.X
-    for m in range(2):
-        for i in range(size):
-            for j in range(size):
-                X[m, i, j] = c.at_start[m, i, j]
-            X[m, i, i] += t.stiffness[i] if m == 0 else t.damping[i]
     factor(t, d, y, 0, t.parent.shape[0])
-    if c.lean == 0:
-        solve_negative(d, y, blocks, size)
-        for i in range(size):
-            for j in range(size):
-                n.A[i, j] = X[0, i, j]
-                n.A[i, narrow + j] = X[1, i, j]
-    invert(d, y, rows, blocks, narrow // b.K.shape[1], size)
+    invert(d, y, rows, blocks, n.K.shape[1] // b.K.shape[1], size)
     for i in range(size):
         for j in range(size):
-            n.A[i, 2 * narrow + j] = c.inverse[0, i, j] = X[0, i, j]
+            c.inverse[0, i, j] = X[0, i, j]
 
 
 @kernel
 def middle_rates(t, c, w, b, n):
-    """M~ into K, the right-hand sides of du_1 without rows into B."""
+    """M~ into K, the right-hand sides of du_1 without rows into `right`."""
     d = c.data
     h = c.time_step
     size = d.q.shape[0]
-    narrow = n.K.shape[1]
     for k in range(size):
         d.u[k] = w.middle_u[k]
         d.udot[k] = (c.u[k] - w.start_u[k]) / h
     force_rates(t, d, c.derivatives, c.at_middle)
     for i in range(size):
         for j in range(size):
-            n.W[i, j], n.W[i, 2 * narrow + j] = 0.0, 0.0
-            n.W[i, narrow + j] = 0.0 if c.lean != 0 else c.at_middle[1, i, j]
-    if c.lean == 0:
-        add_product(c.at_middle, 1, 0.5 * h, b.A, b.W, 0, b.A.shape[1])
-    for i in range(size):
-        for j in range(size):
             m = c.at_start[2, i, j]
-            n.K[i, j] = m
-            n.B[i, j] = -h * (c.at_middle[0, i, j] + n.W[i, j])
-            n.B[i, narrow + j] = m - h * n.W[i, narrow + j]
-            n.B[i, 2 * narrow + j] = -h * n.W[i, 2 * narrow + j]
+            n.K[i, j] = c.right[1, i, j] = m
+            c.right[0, i, j] = -h * c.at_middle[0, i, j]
         own = t.armature[i] + 0.25 * h * h * t.stiffness[i]
         n.K[i, i] += own + h * t.damping[i]
-        n.B[i, i] -= h * t.stiffness[i]
-        n.B[i, narrow + i] += own
-        n.B[i, 2 * narrow + i] += h
+        c.right[0, i, i] -= h * t.stiffness[i]
+        c.right[1, i, i] += own
 
 
 @kernel
@@ -245,118 +222,6 @@ def rates_again(t, c, w):
 
 
 @kernel
-def products_again(t, c, w, b, n):
-    """What velocity products of the second half add to X: (h/2) d(a_3 - a_2)."""
-    h = c.time_step
-    size = c.u.shape[0]
-    narrow, wide = n.K.shape[1], b.X.shape[1]
-    rates_again(t, c, w)
-    for i in range(size):
-        for j in range(wide):
-            b.B[i, j] = -1.0 * b.W[i, j]
-            b.Y[i, j] = 0.0 * b.W[i, j]
-        for j in range(size):
-            n.B[i, j] -= c.at_free[0, i, j]
-        n.B[i, i] -= t.stiffness[i]
-        n.B[i, narrow + i] -= t.damping[i]
-        n.B[i, 2 * narrow + i] += 1.0
-    add_product(c.inverse, 0, 1.0, b.B, b.Y, 0, wide)  # da_2
-    for i in range(size):
-        for j in range(wide):
-            b.Y[i, j] = 0.5 * h * b.A[i, j] + b.X[i, j] - h * b.Y[i, j]
-            b.B[i, j] = b.W[i, j]
-        for j in range(size):
-            n.B[i, j] += c.at_free[0, i, j] - c.at_end[0, i, j]
-    add_product(c.at_end, 1, -1.0, b.Y, b.B, 0, wide)
-    for i in range(size):
-        for j in range(wide):
-            b.Y[i, j] = 0.0 * b.B[i, j]
-    add_product(c.inverse, 0, 0.5 * h, b.B, b.Y, 0, wide)
-    for i in range(size):
-        if c.again[i] != 0:
-            for j in range(wide):
-                b.X[i, j] += b.Y[i, j]
-
-
-@kernel
-def add_outer(F, i, s, G, at, first, last):
-    """F[i] += s G[at] in blocks first..last-1."""
-    for j in range(first, last):
-        F[i, j] += s * G[at, j]
-
-
-@kernel
-def assemble_system(c, b, n):
-    """Rows of sliding contacts and penalties into K, and B with what positions push."""
-    size = c.L.shape[0]
-    narrow, wide = b.K.shape[1], b.X.shape[1]
-    for i in range(size):
-        for j in range(size):
-            n.B[i, j] += c.push[i, j]
-    for r in range(c.num_rows):
-        if c.use[r] == ASKED:
-            s = 1.0 / (c.soft[r] + c.give[r])
-            for i in range(size):
-                x = n.T[r, i]
-                if x != 0.0:
-                    add_outer(b.K, i, s * x, b.N, r, 0, narrow)
-        elif c.use[r - 1] == ASKED:  # the first of two tangents
-            x, y, z = c.drag[r - 1, 0], c.drag[r - 1, 1], c.drag[r - 1, 2]
-            for i in range(size):
-                f = x * n.N[r, i] + y * n.N[r + 1, i]
-                g = y * n.N[r, i] + z * n.N[r + 1, i]
-                if f != 0.0 or g != 0.0:
-                    add_outer(b.K, i, f, b.N, r, 0, narrow)
-                    add_outer(b.K, i, g, b.N, r + 1, 0, narrow)
-                    add_outer(b.B, i, -f, b.c, r, 0, wide)
-                    add_outer(b.B, i, -g, b.c, r + 1, 0, wide)
-
-
-@kernel
-def refinements(c):
-    """How often the system is to be solved: once where no row was given more softness than it has."""
-    for r in range(c.num_rows):
-        if c.use[r] == ASKED and c.give[r] > 0.0:
-            return REFINEMENTS
-    return 1
-
-
-@kernel
-def solve_system(c, b, n):
-    """X: du_1 by all columns."""
-    size = c.L.shape[0]
-    wide = b.X.shape[1]
-    times = refinements(c)
-    for turn in range(times):
-        for i in range(size):
-            for j in range(wide):
-                b.X[i, j] = b.B[i, j]
-        for r in range(c.num_rows):
-            if c.use[r] != ASKED:
-                continue
-            s = 1.0 / (c.soft[r] + c.give[r])
-            for j in range(wide):
-                b.c[r, j] = c.give[r] * b.p[r, j] - b.c[r, j]  # turned back below
-            for i in range(size):
-                x = n.T[r, i]
-                if x != 0.0:
-                    add_outer(b.X, i, s * x, b.c, r, 0, wide)
-            for j in range(wide):
-                b.c[r, j] = c.give[r] * b.p[r, j] - b.c[r, j]
-        solve_columns(c, b, n, 0, wide)
-        if turn < times - 1:
-            for r in range(c.num_rows):
-                if c.use[r] == ASKED:
-                    s = 1.0 / (c.soft[r] + c.give[r])
-                    for j in range(wide):
-                        b.p[r, j] = s * (c.give[r] * b.p[r, j] - b.c[r, j])
-                    for i in range(size):
-                        x = n.N[r, i]
-                        if x != 0.0:
-                            add_outer(b.p, r, -s * x, b.X, i, 0, wide)
-
-
-@kernel
 def place_middle(t, c, w):
     """Poses and inertias at mid-step in own data."""
     d = c.data
@@ -417,9 +282,10 @@ def step_rates(world, tangent, detect, collision):
     status = linearize(w.tree, c, w, b, n, detect, collision)
     if status != DONE:
         return status
-    solve_system(c, b, n)
-    if note_again(w.tree, c, w) > 0:
-        products_again(w.tree, c, w, b, n)
+    again = note_again(w.tree, c, w) > 0
+    if again:
+        rates_again(w.tree, c, w)
+    all_columns(w.tree, c, b, n, again)
     rows_of_end(w.tree, c, w, n)
     columns_of_start(w.tree, c, c.out)
     size = c.u.shape[0]

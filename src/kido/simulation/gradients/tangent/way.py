@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from kido.arrays import fixed
 from kido.collision.container import COLLISION
 from kido.collision.narrow import detect_contacts
-from kido.constraints.surfaces import NO_ROWS
 from kido.jit import LANES
 from kido.jit.duals import DIRECTIONS, dual_callback
 from kido.jit.duals.structs import NUMBERS
-from kido.joints import ActuatorType, JointKind
+from kido.joints import JointKind
 from kido.quantities.branches import derivatives_workspace, solution_rows
 from kido.simulation.commands import Commands
 from kido.simulation.gradients.laws import MODE_NAMES
 from kido.simulation.gradients.result import StepDerivatives
+from kido.simulation.gradients.tangent.begin import leaves_to_formulas, take_start
 from kido.simulation.gradients.tangent.kept import Kept
 from kido.simulation.gradients.tangent.pull import step_pull
 from kido.simulation.gradients.tangent.schema import TABLES, TANGENT, UNIT_NUMBERS, UNITS
@@ -28,7 +28,6 @@ from kido.tree.schema import data_for
 
 Array = NDArray[np.float64]
 _OTHERS = (JointKind.FREE, JointKind.USER)
-_ROTATES = (JointKind.BALL, JointKind.FREE_MIXED)
 MOST_DOFS = 400
 
 
@@ -36,6 +35,16 @@ def may_have_formulas(engine: Any) -> bool:
     """Whether steps of a world of this structure may be differentiated by formulas."""
     t = engine.tree
     return DIRECTIONS + 1 == 8 == LANES and 0 < len(t.body_of_dof) <= MOST_DOFS and not np.isin(t.kind, _OTHERS).any()
+
+
+def _relatives(t: Any) -> NDArray[np.bool_]:
+    """Of each two coordinates, whether one's body is on the other's path to the root."""
+    above = np.eye(len(t.parent), dtype=bool)
+    for i, parent in enumerate(t.parent):
+        if parent >= 0:
+            above[i] |= above[parent]
+    found = above[np.ix_(t.body_of_dof, t.body_of_dof)]
+    return found | found.T
 
 
 _BY = {"contacts": "contacts", "pairs": "pairs"}
@@ -65,11 +74,17 @@ class Formulas:
         n, blocks = len(t.body_of_dof), len(engine.row_origins.origin)
         rows = 3 * blocks
         narrow = -(-n // LANES)
-        sizes = {"dofs": n, "rows": rows, "narrow": narrow, "wide": 3 * narrow}
+        sizes = {"dofs": n, "rows": rows, "narrow": narrow, "twice_narrow": 2 * narrow, "thrice": 3 * n}
+        sizes["row_lanes"] = -(-rows // LANES)
         self._lanes = TABLES(samples=LANES, **sizes)
         flat = {f: getattr(self._lanes, f) for f in TABLES.arrays}
         self._numbers = TABLES(**{f: a.reshape(a.shape[0], -1) for f, a in flat.items()})
         self.tangent = c = TANGENT(dofs=n, bodies=len(t.parent), blocks=blocks, rows=rows, twice=2 * n, thrice=3 * n)
+        tree = t.tree_of_body[t.body_of_dof]
+        for m, related in enumerate((_relatives(t), tree[:, None] == tree)):
+            for k, row in enumerate(related):
+                found = np.flatnonzero(row)
+                c.num_kin[m, k], c.kin[m, k, : len(found)] = len(found), found
         self._data, self._work = data_for(t), derivatives_workspace(t)
         for i in np.flatnonzero(t.kind == JointKind.FREE_MIXED):
             k = int(t.first_dof[i])
@@ -94,7 +109,8 @@ class Formulas:
         self._part = mirror.part(engine.detector.container, _parts())
         mirror.fill()
         self._detect = dual_callback(detect_contacts).address
-        self._rotation = t.first_dof[:-1][np.isin(t.kind, _ROTATES)][:, None] + np.arange(3)
+        own = engine.feature(Commands).container
+        self._commands = 0 if own is None else own.address
 
     @property
     def is_current(self) -> bool:
@@ -103,32 +119,11 @@ class Formulas:
 
     def apply(self) -> bool:
         """Whether the world's properties leave steps to them: no actuators but forces, no springs of rotations."""
-        engine = self.mirror.engine
-        t, commands = engine.tree, engine.feature(Commands).container
-        return not (
-            (t.actuator > ActuatorType.PASSIVE).any()
-            or t.prescribed.any()
-            or np.diff(t.tree_dof)[t.tree_mobile[: len(t.tree_dof) - 1] == 0].any()
-            or t.stiffness[self._rotation].any()
-            or engine.surfaces.container.mode != NO_ROWS
-            or engine.responses.container.apart.any()
-            or engine.detector.container.num_contacts > self._blocks  # contacts that it recalls
-            or (commands is not None and not commands.of_force.all())
-        )
+        return leaves_to_formulas(self.mirror.engine.world.address, self.tangent.address, self._commands) != 0
 
     def begin(self) -> None:
         """Take what there is before a step."""
-        engine, c = self.mirror.engine, self.tangent
-        d, commands = engine.data, engine.feature(Commands).container
-        c.start_q[:], c.start_u[:], c.force[:] = d.q, d.u, d.tau
-        c.inert[:] = engine.tree.actuator  # FORCE is 0, PASSIVE 1
-        c.force *= 1.0 - c.inert
-        if commands is not None:
-            k = commands.dof
-            given, c.force[k] = c.force[k], np.clip(c.force[k], commands.lower, commands.upper)
-            c.inert[k] |= given != c.force[k]
-        c.time_step = engine.world.time_step
-        self._data.has_external[:], self._data.external[:] = d.has_external, d.external
+        take_start(self.mirror.engine.world.address, self.tangent.address, self._commands)
         self._part.fill(self.kept.sizes)
 
     def after(self, gradient: Array | None = None, memory: Array | None = None) -> bool:
@@ -141,7 +136,6 @@ class Formulas:
             Whether there are formulas for all of it.
         """
         collision, world = self.mirror.world.collision.address, self.mirror.engine.world.address
-        self.tangent.lean = gradient is not None
         if gradient is None:
             return step_rates(world, self.tangent.address, self._detect, collision) == DONE
         c, count = self.tangent, self.mirror.engine.detector.container.num_contacts
@@ -157,14 +151,16 @@ class Formulas:
         """What `after` found."""
         c, problem = self.tangent, self.mirror.engine.problem
         n, blocks = len(c.start_q), problem.num_blocks
-        out = c.out.copy()
-        contact = problem.kind[:blocks] == CONTACT
-        margins = c.margin[:blocks]
+        out, margins = c.out.copy(), c.margin[:blocks]
+        margin = float(margins.min()) if blocks else np.inf
+        modes: tuple[str, ...] = ()
+        chosen = [k for k, kind in enumerate(problem.kind[:blocks].tolist()) if kind == CONTACT]
+        if chosen:
+            mode = c.mode[:blocks].tolist()
+            modes = tuple([MODE_NAMES[mode[k]] for k in chosen])
         return StepDerivatives(
-            fixed(out[:, : 2 * n]), fixed(out[:, 2 * n :]), {},
-            tuple(MODE_NAMES[m] for m in c.mode[:blocks][contact]), fixed(margins[contact]),
-            float(margins.min(initial=np.inf)),
-        )  # fmt: skip
+            fixed(out[:, : 2 * n]), fixed(out[:, 2 * n :]), {}, modes, fixed(margins[chosen]), margin
+        )
 
     def pulled(self) -> tuple[Array, Array, dict[str, Array]]:
         """What `after` found for a gradient."""

@@ -1,0 +1,73 @@
+"""What is looked at and taken before a step that is to be differentiated by formulas."""
+
+from __future__ import annotations
+
+from kido.constraints.surfaces import NO_ROWS
+from kido.jit import entry, view
+from kido.joints import ActuatorType
+from kido.joints.kinds import BALL, FREE_MIXED
+from kido.simulation.commands import COMMANDS
+from kido.simulation.gradients.tangent.schema import TANGENT
+from kido.simulation.world_struct import WORLD
+
+PASSIVE = int(ActuatorType.PASSIVE)  # FORCE is below, all others above
+
+
+@entry("i8(i8,i8,i8)")
+def leaves_to_formulas(world, tangent, commands):
+    """Whether the world has nothing that formulas leave out, as far as it shows before the step.
+
+    Args:
+        commands: address of its COMMANDS; 0: it has none.
+    """
+    w = view(WORLD, world)
+    c = view(TANGENT, tangent)
+    t = w.tree
+    for k in range(t.actuator.shape[0]):
+        if t.actuator[k] > PASSIVE or t.prescribed[k] != 0:
+            return 0
+    for i in range(t.parent.shape[0]):
+        if t.kind[i] == BALL or t.kind[i] == FREE_MIXED:
+            for k in range(t.first_dof[i], t.first_dof[i] + 3):
+                if t.stiffness[k] != 0.0:
+                    return 0
+    for tree_index in range(t.tree_mobile.shape[0]):
+        first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+        if w.row_origins.responses.apart[tree_index] != 0:
+            return 0
+        if t.tree_mobile[tree_index] == 0 and t.first_dof[last] > t.first_dof[first]:
+            return 0
+    if commands != 0:
+        s = view(COMMANDS, commands)
+        for j in range(s.dof.shape[0]):
+            if s.of_force[j] == 0:
+                return 0
+    if w.row_origins.surfaces.mode != NO_ROWS or w.collision.num_contacts > c.row.shape[0]:
+        return 0  # contacts that it recalls have room
+    return 1
+
+
+@entry("i8(i8,i8,i8)")
+def take_start(world, tangent, commands):
+    """Take the state before the step, and the forces as they act; arguments as of `leaves_to_formulas`. Returns 0."""
+    w = view(WORLD, world)
+    c = view(TANGENT, tangent)
+    t, d, own = w.tree, w.data, c.data
+    for k in range(d.q.shape[0]):
+        c.start_q[k], c.start_u[k] = d.q[k], d.u[k]
+        c.inert[k] = 1 if t.actuator[k] == PASSIVE else 0
+        c.force[k] = 0.0 if c.inert[k] != 0 else d.tau[k]
+    if commands != 0:
+        s = view(COMMANDS, commands)
+        for j in range(s.dof.shape[0]):
+            k = s.dof[j]
+            given = c.force[k]
+            c.force[k] = min(max(given, s.lower[j]), s.upper[j])
+            if c.force[k] != given:
+                c.inert[k] = 1
+    for i in range(d.has_external.shape[0]):
+        own.has_external[i] = d.has_external[i]
+        for j in range(d.external.shape[1] if d.has_external[i] != 0 else 0):
+            own.external[i, j] = d.external[i, j]
+    c.time_step = w.time_step
+    return 0
