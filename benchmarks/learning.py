@@ -134,6 +134,7 @@ def draw(folder: Path, file: str) -> None:
                 ax.plot(*means.T, ".-" if here else ".:", label=f"{run['row'][1]}, seed {run['row'][2]}")
         ax.set(title=name, xlabel="steps", ylabel="return")
         ax.legend(fontsize=6)
+        ax.locator_params(axis="x", nbins=4)
     fig.tight_layout()
     fig.savefig(file, dpi=110)
 
