@@ -79,6 +79,31 @@ def single_calls() -> None:
         print(f"{bodies:6d}  {modes:10d}  {forward:12.2f}  {forward / bodies:8.3f}  {inverse:11.2f}  {empty:16.2f}")
 
 
+def operators_of(skeleton: kido.Skeleton) -> list[float]:
+    """M x and M^-1 x, another state, the same with articulated inertias, composite inertias [us]."""
+    q, u, x = state(skeleton)
+    ops = kido.SpatialOperators(skeleton, q, u)
+    mass = ops.H * ops.Phi * ops.M * ops.PhiStar * ops.HStar
+    inverse = mass.inverse()
+
+    def moved() -> None:
+        ops.move_to(q, u)
+        ops.D.body_blocks()
+
+    calls: list[Callable[[], object]] = [
+        lambda: mass * x, lambda: inverse * x, lambda: ops.move_to(q, u), moved,
+        lambda: kido.quantities.composite_inertias(skeleton, q),
+    ]  # fmt: skip
+    return [best(call, 50, 15) for call in calls]
+
+
+def operators() -> None:
+    """The mass matrix and its inverse as operators on a vector, and what a state takes."""
+    print("bodies   M x us  M^-1 x us  move_to us  with P us  composite inertias us")
+    for bodies in (7, 14, 28):
+        print(f"{bodies:6d}  " + "  ".join(f"{t:9.1f}" for t in operators_of(chain(bodies))))
+
+
 def batches(samples: int = 512) -> None:
     """The same of many states, and derivatives."""
     skeleton = chain(7)
@@ -113,5 +138,6 @@ def rigid() -> None:
 
 if __name__ == "__main__":
     single_calls()
+    operators()
     batches()
     rigid()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kido.flexible import entries
+from kido.flexible import by_body, entries, regressors
 from kido.flexible.deformed import Deformed
 from kido.flexible.differentials import forces_stage, mass_stage, momentum_stage, motion_stage
 from kido.math.transform import as_flag
@@ -376,9 +376,13 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     log_det_mass_matrix, log_det_mass_matrix_gradient, mass_matrix_derivative, momentum_about, node_accelerations,
     node_responses, operational_space_bias, operational_space_compliance, operational_space_inertia,
     velocity_derivatives, world_transform_derivatives,
+    by_body.articulated_inertias, by_body.composite_inertias, by_body.composite_momenta,
+    by_body.diagonalized_velocities, by_body.reaction_wrenches, by_body.velocities_of_diagonalized,
 )  # fmt: skip
 ROUTES: dict[str, Route] = {
     **{function.__name__: Route(function) for function in _FUNCTIONS},
+    "inverse_dynamics_regressor": Route(regressors.of_torques, ("bodies",)),
+    "energy_regressors": Route(regressors.of_energies, ("bodies",)),
     "relative_jacobian": Route(relative_jacobian, ("relative_to",)),
     "relative_jacobian_derivative": Route(relative_jacobian_derivative, ("relative_to",)),
     "mass_matrix": Route(lambda of: of.square(entries.mass_matrix)),

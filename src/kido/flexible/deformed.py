@@ -13,6 +13,7 @@ from kido.errors import ModelError
 from kido.flexible import entries
 from kido.flexible.differentials import Differentials
 from kido.flexible.filling import fill
+from kido.flexible.operators import snapshot
 from kido.kernels.entries import OK, REFUSED
 from kido.quantities import TABLE
 from kido.quantities.quantity import OF_ACCELERATIONS
@@ -42,6 +43,7 @@ class Deformed:
         self._tree: Any = None
         self._differentials: Differentials | None = None
         self._seen: Any = None
+        self.operators: Any = None  # spatial operators of all bodies, once they were needed
 
     def follow(self) -> None:
         """Have the arrays of the state say where links are and how they move.
@@ -109,6 +111,12 @@ class Deformed:
         if status != OK:
             self._state.raise_singular(status - 2)
 
+    def snapshot(self, members: int, bodies: int, blocks: int, q: Array, u: Array) -> None:
+        """Fill lists of bodies of spatial operators, at their addresses, at another state of the skeleton."""
+        self.follow()
+        status = snapshot(self._tree.address, self._work.address, self._flex.address, members, bodies, blocks, q, u)
+        assert status == OK
+
     @property
     def state(self) -> Any:
         """The state that it computes for."""
@@ -154,6 +162,12 @@ class Deformed:
         out = np.empty((len(self.q),) * 2)
         self._call(entry, out)
         return out
+
+    def own_inertias(self) -> Array:
+        """(bodies, 6, 6) of each body alone about its origin, as it is deformed, world axes."""
+        from kido.flexible.by_body import own_inertias
+
+        return own_inertias(self)
 
     def forces(self, u: Array, udot: Array, loaded: bool = True) -> Array:
         """tau by Newton-Euler, with external forces if `loaded`."""

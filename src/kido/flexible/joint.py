@@ -25,7 +25,7 @@ class ModalJoint(Joint):
     """
 
     kind = JointKind.WELD
-    has_modes = True
+    has_modes = is_part = True
     own_properties = ("modes",)
 
     def __init__(self, name: str | None = None, modes: Modes | None = None, **options: Any):
@@ -56,6 +56,7 @@ class NodeJoint(WeldJoint):
         node: the node's name.
     """
 
+    is_part = True
     own_properties = ("node",)
 
     def __init__(self, name: str | None = None, node: str = "", **options: Any):

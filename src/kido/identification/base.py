@@ -70,6 +70,17 @@ class BaseParameters:
         ]
 
 
+def _sizes(parameters: DynamicParameters) -> Array:
+    """What a coordinate moves by, relative to joints: modes turn and shift nodes by a tenth of a radian or metre."""
+    sizes = np.ones(parameters.skeleton.num_dofs)
+    for joint in parameters.skeleton.joints:
+        modes: Any = getattr(joint, "modes", None)
+        if joint.has_modes and modes.nodes:
+            moved = np.max([np.abs(np.vstack([n.translation, n.rotation])).max(axis=0) for n in modes.nodes], axis=0)
+            sizes[joint.coordinates] = 0.03 / np.maximum(moved, 1e-12)
+    return sizes
+
+
 def base_parameters(parameters: DynamicParameters, samples: int | None = None, seed: int = 0) -> BaseParameters:
     """Base parameters of a model, from its regressor at random states.
 
@@ -95,6 +106,7 @@ def base_parameters(parameters: DynamicParameters, samples: int | None = None, s
         raise ModelError(f"samples: expected a whole number, with {n} rows each at least {size} rows, got {samples!r}")
     rng = np.random.default_rng(seed)
     q, u, udot = rng.uniform(-3.0, 3.0, (3, int(number), n))
+    q *= _sizes(parameters)
     W = parameters.regressor(q, u, udot).reshape(-1, size)
     sizes = np.linalg.norm(W, axis=0)
     W = W / np.where(sizes > 1e-12 * sizes.max(), sizes, np.inf)  # columns of one size: kilograms beside moments

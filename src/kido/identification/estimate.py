@@ -109,7 +109,7 @@ def identify(
     Args:
         parameters: what is identified.
         positions, velocities, accelerations: (samples, dofs).
-        forces: (samples, dofs), as measured.
+        forces: (samples, dofs), as measured; of modes of flexible bodies those of their springs and dampers.
         noise: standard deviation of the forces, (dofs,) or one number; None: estimated of what is left over, one for
             each coordinate.
         base: base parameters that were found before.
@@ -124,6 +124,8 @@ def identify(
     Y = parameters.regressor(positions, velocities, accelerations)[:, :, base.independent]
     samples, n, k = Y.shape
     tau = parameters.checked_forces(forces, samples)
+    if parameters.deforms:
+        tau = tau - parameters.known_forces(positions, velocities, accelerations)
     if samples * n <= k:
         raise StateError(f"identify: {samples} samples of {n} forces are too few for {k} parameters")
     sigma = np.ones(n)

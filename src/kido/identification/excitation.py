@@ -100,13 +100,20 @@ def exciting_motion(
 
     Raises:
         ModelError: limits that leave no room, or numbers out of range; a skeleton with coordinates of free or ball
-            joints, which series do not move.
+            joints, or modes, which series do not move.
     """
-    base, skeleton = base_parameters(parameters, seed=seed), parameters.skeleton
+    skeleton = parameters.skeleton
     n = skeleton.num_dofs
+    modal = next((j for j in skeleton.joints if j.has_modes), None)
+    if modal is not None:
+        raise ModelError(
+            f"exciting motion: modes of joint {modal.name!r} follow what the joints do, and no series is theirs to "
+            "choose; give `identify` motions that were measured or simulated"
+        )
     unfit = [j.name for j in skeleton.joints if j.num_dofs > 1]
     if unfit:
         raise ModelError(f"exciting motion: expected joints with one coordinate each, got joint {unfit[0]!r}")
+    base = base_parameters(parameters, seed=seed)
     for what, count in (("harmonics", harmonics), ("trials", trials)):
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
             raise ModelError(f"{what}: expected a whole number above 0, got {count!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,10 @@ class DynamicParameters(FixedAttributes):
     where wanted, for each joint with one coordinate: Coulomb's friction f_c sign(u), viscous friction f_v u, and the
     inertia of its rotor as the joint sees it, I_a udot.
 
+    Of skeletons with flexible bodies these are the parameters of the rigid ones; what flexible bodies take to move as
+    they do is known of their modes, `known_forces`: T = Y pi + known forces. Modes are rows of Y like joints, and
+    bodies with inertia that are welded to a node or to the frame of a flexible body are links of their own.
+
     Args:
         skeleton: the model; it is read when values are asked for, and written by `apply` alone.
         friction: Coulomb's and viscous friction too.
@@ -34,6 +39,7 @@ class DynamicParameters(FixedAttributes):
     Attributes:
         links: the first body of each link.
         joints: coordinates that have friction and a rotor.
+        deforms: whether there are flexible bodies.
         names: of all parameters, such as "forearm.mx", "elbow.coulomb", "elbow.viscous", "elbow.armature".
 
     Raises:
@@ -47,10 +53,11 @@ class DynamicParameters(FixedAttributes):
             raise ModelError(f"dynamic parameters: expected a kido.Skeleton, got {skeleton!r:.80}")
         self.skeleton = skeleton
         self.friction, self.armature = as_flag(friction, "friction"), as_flag(armature, "armature")
-        self.links: tuple[BodyNode, ...] = tuple(b for b in skeleton.bodies if b.parent_joint.num_dofs)
+        self.deforms = any(joint.has_modes for joint in skeleton.joints)
+        self.links: tuple[BodyNode, ...] = tuple(b for b in skeleton.bodies if self._begins_link(b))
         if not self.links:
             raise ModelError(f"skeleton {skeleton.name!r}: no body is moved by a coordinate: it has no parameters")
-        single = [j for j in skeleton.joints if j.num_dofs == 1]
+        single = [j for j in skeleton.joints if j.num_dofs == 1 and not j.has_modes]
         self.joints: tuple[DegreeOfFreedom, ...] = tuple(j.dofs[0] for j in single)
         names = [f"{b.name}.{what}" for b in self.links for what in OF_A_LINK]
         for wanted, kinds in ((self.friction, ("coulomb", "viscous")), (self.armature, ("armature",))):
@@ -58,6 +65,14 @@ class DynamicParameters(FixedAttributes):
                 names += [f"{dof.name}.{kind}" for dof in self.joints for kind in kinds]
         self.names: tuple[str, ...] = tuple(names)
         self._batch = Batch(skeleton)
+
+    def _begins_link(self, body: BodyNode) -> bool:
+        if body.parent_joint.has_modes or _deforms(body):
+            return False
+        if body.parent_joint.num_dofs or body.parent is None or not _deforms(body.parent):
+            return body.parent_joint.num_dofs > 0
+        inertia = self.link_inertia(body)
+        return inertia.mass > 0.0 or bool(inertia.moment.any())
 
     def __len__(self) -> int:
         return len(self.names)
@@ -100,6 +115,25 @@ class DynamicParameters(FixedAttributes):
             columns.append(of_joint[None] * udot[:, :, None])
         return np.concatenate(columns, axis=2)
 
+    def known_forces(self, positions: ArrayLike, velocities: ArrayLike, accelerations: ArrayLike) -> Array:
+        """Joint forces (samples, dofs) that are none of the parameters': those that flexible bodies take, or zero.
+
+        Springs and dampers are no part of them, those of modes neither: they are forces as those of motors are.
+
+        Args:
+            positions, velocities, accelerations: as for `regressor`.
+
+        Raises:
+            StateError: as `regressor`.
+        """
+        state = positions, velocities, accelerations
+        forces = self._batch.inverse_dynamics(*state)
+        if not self.deforms:
+            return np.zeros_like(forces)
+        own = self._batch.inverse_dynamics_regressor(*state, [b.index for b in self.links])
+        rotors = np.array([dof.armature for dof in self.skeleton.dofs]) * np.asarray(accelerations, dtype=float)
+        return forces - own @ self.values()[: own.shape[2]] - rotors
+
     # Values ---------------------------------------------------------------------------------------------------
 
     def values(self) -> Array:
@@ -113,12 +147,9 @@ class DynamicParameters(FixedAttributes):
 
     def link_inertia(self, link: BodyNode) -> Inertia:
         """Inertia of a link, of all its bodies, in the axes of its first."""
-        pending, total = [link], Inertia()
-        base = np.linalg.inv(link.world_transform)
-        while pending:
-            body = pending.pop()
+        total, base = Inertia(), np.linalg.inv(link.world_transform)
+        for body in _welded(link):
             total = total + body.present_inertia.transformed(_rigid(base @ body.world_transform))
-            pending += [child for child in body.children if not child.parent_joint.num_dofs]
         return total
 
     def apply(self, values: ArrayLike) -> None:
@@ -140,12 +171,8 @@ class DynamicParameters(FixedAttributes):
             if value < 0.0:
                 raise ModelError(f"{dof.name}.{kind}: expected a number not below 0, got {value:g}")
         for link, inertia in zip(self.links, inertias):
-            pending = list(link.children)
-            while pending:
-                body = pending.pop()
-                if not body.parent_joint.num_dofs:
-                    body.inertia = Inertia()
-                    pending += body.children
+            for body in _welded(link):
+                body.inertia = Inertia()
             link.inertia = inertia
         for dof, kind, value in changes:
             setattr(dof, kind, float(value))
@@ -163,6 +190,20 @@ class DynamicParameters(FixedAttributes):
                 f"{tau.shape}"
             )
         return tau
+
+
+def _deforms(body: BodyNode) -> bool:
+    """Whether it is a flexible body."""
+    return any(child.parent_joint.has_modes for child in body.children)
+
+
+def _welded(link: BodyNode) -> Iterator[BodyNode]:
+    """The bodies of a link, its first one first."""
+    pending = [link]
+    while pending:
+        body = pending.pop()
+        yield body
+        pending += [child for child in body.children if not (child.parent_joint.num_dofs or _deforms(child))]
 
 
 def numbers_of(inertia: Inertia) -> Array:

@@ -72,6 +72,38 @@ def member_acceleration(t, d, s, b, rx, ry, rz):
     )
 
 
+@inlined
+def write_torques(Y, k, c, R, H, row, r, a, w, e):
+    """Ten entries of Y, in row k from column c: of a body at the arm r from where H[row] is the motion of coordinate k.
+
+    Args:
+        R: rotation of the body.
+        a, w, e: acceleration less gravity, angular velocity and angular acceleration in its axes.
+    """
+    rx, ry, rz = r
+    a0, a1, a2 = a
+    w0, w1, w2 = w
+    e0, e1, e2 = e
+    h0, h1, h2 = H[row, 0], H[row, 1], H[row, 2]
+    x, y, z = cross(h0, h1, h2, rx, ry, rz)
+    v0, v1, v2 = rotate_inverse(R, H[row, 3] + x, H[row, 4] + y, H[row, 5] + z)
+    h0, h1, h2 = rotate_inverse(R, h0, h1, h2)
+    # Rows of f and N dotted with the column [h; v] at the body's origin.
+    x0, x1, x2 = cross(a0, a1, a2, h0, h1, h2)
+    y0, y1, y2 = cross(v0, v1, v2, e0, e1, e2)
+    z0, z1, z2 = cross(v0, v1, v2, w0, w1, w2)
+    z0, z1, z2 = cross(z0, z1, z2, w0, w1, w2)
+    g0, g1, g2 = cross(h0, h1, h2, w0, w1, w2)
+    Y[k, c] = v0 * a0 + v1 * a1 + v2 * a2
+    Y[k, c + 1], Y[k, c + 2], Y[k, c + 3] = x0 + y0 + z0, x1 + y1 + z1, x2 + y2 + z2
+    Y[k, c + 4] = h0 * e0 + g0 * w0
+    Y[k, c + 5] = (h0 * e1 + h1 * e0) + (g0 * w1 + g1 * w0)
+    Y[k, c + 6] = (h0 * e2 + h2 * e0) + (g0 * w2 + g2 * w0)
+    Y[k, c + 7] = h1 * e1 + g1 * w1
+    Y[k, c + 8] = (h1 * e2 + h2 * e1) + (g1 * w2 + g2 * w1)
+    Y[k, c + 9] = h2 * e2 + g2 * w2
+
+
 @kernel
 def torque_regressor(t, d, s, Y):
     """Y (dofs, 10 bodies) with (joint forces of the current accelerations) = Y pi; V and A must be current."""
@@ -89,25 +121,7 @@ def torque_regressor(t, d, s, Y):
         i = link
         while i >= 0:
             for k in range(t.first_dof[i], t.first_dof[i + 1]):
-                h0, h1, h2 = d.H[k, 0], d.H[k, 1], d.H[k, 2]
-                x, y, z = cross(h0, h1, h2, rx, ry, rz)
-                v0, v1, v2 = rotate_inverse(R, d.H[k, 3] + x, d.H[k, 4] + y, d.H[k, 5] + z)
-                h0, h1, h2 = rotate_inverse(R, h0, h1, h2)
-                # Rows of f and N dotted with the column [h; v] of coordinate k at the body's origin.
-                x0, x1, x2 = cross(a0, a1, a2, h0, h1, h2)
-                y0, y1, y2 = cross(v0, v1, v2, e0, e1, e2)
-                z0, z1, z2 = cross(v0, v1, v2, w0, w1, w2)
-                z0, z1, z2 = cross(z0, z1, z2, w0, w1, w2)
-                g0, g1, g2 = cross(h0, h1, h2, w0, w1, w2)
-                c = 10 * b
-                Y[k, c] = v0 * a0 + v1 * a1 + v2 * a2
-                Y[k, c + 1], Y[k, c + 2], Y[k, c + 3] = x0 + y0 + z0, x1 + y1 + z1, x2 + y2 + z2
-                Y[k, c + 4] = h0 * e0 + g0 * w0
-                Y[k, c + 5] = (h0 * e1 + h1 * e0) + (g0 * w1 + g1 * w0)
-                Y[k, c + 6] = (h0 * e2 + h2 * e0) + (g0 * w2 + g2 * w0)
-                Y[k, c + 7] = h1 * e1 + g1 * w1
-                Y[k, c + 8] = (h1 * e2 + h2 * e1) + (g1 * w2 + g2 * w1)
-                Y[k, c + 9] = h2 * e2 + g2 * w2
+                write_torques(Y, k, 10 * b, R, d.H, k, (rx, ry, rz), (a0, a1, a2), (w0, w1, w2), (e0, e1, e2))
             rx += d.l[i, 0]
             ry += d.l[i, 1]
             rz += d.l[i, 2]

@@ -23,6 +23,7 @@ from kido.tree.workspace import MEMBERS
 class BODIES(Struct):
     member = integers("bodies", doc="the body's index in the skeleton")
     parent = integers("bodies", doc="place of its parent in the list; -1: a root of the list")
+    massed = integers("bodies", doc="index of the body whose inertia it has: itself, but for parts of flexible bodies")
     frozen = integers("frozen", 2, doc="bodies below the list that it carries: a place, the body's index")
     first_dof = integers("bodies1", doc="first free coordinate of the body's hinge; the last entry is the total")
     source = integers("dofs", doc="place of each free coordinate in the skeleton's state")
@@ -51,6 +52,7 @@ class BODIES(Struct):
 
 class NODES(Struct):
     body = integers("nodes", doc="place of each node's body in the list")
+    row = integers("nodes", doc="first row of its motion in vectors of all bodies")
     arm = floats("nodes", 3, unit="m", doc="node's origin from the body's, world axes")
 
 
@@ -116,10 +118,18 @@ def add_body(t, d, s, o, k, b):
     x, y, z = member_arm(d, s, b)
     link = s.link[b]
     x, y, z = d.p[link, 0] + x - o.p[k, 0], d.p[link, 1] + y - o.p[k, 1], d.p[link, 2] + z - o.p[k, 2]
-    K, M = s.inertia, o.M
-    m = K[b, 0]
-    c0, c1, c2 = rotate(R, K[b, 1], K[b, 2], K[b, 3])  # m c
-    J0, J1, J2, J3, J4, J5 = rotate_symmetric(R, (K[b, 4], K[b, 5], K[b, 6], K[b, 7], K[b, 8], K[b, 9]))
+    K = s.inertia
+    mc = rotate(R, K[b, 1], K[b, 2], K[b, 3])
+    J = rotate_symmetric(R, (K[b, 4], K[b, 5], K[b, 6], K[b, 7], K[b, 8], K[b, 9]))
+    add_inertia(t, o, k, link, K[b, 0], mc, J, x, y, z)
+
+
+@inlined
+def add_inertia(t, o, k, link, m, mc, J, x, y, z):
+    """Inertia and weight of something on a link, whose origin is (x, y, z) from that of place k; world axes."""
+    M = o.M
+    c0, c1, c2 = mc
+    J0, J1, J2, J3, J4, J5 = J
     # About an origin that is further by r: J + 2 (r . mc) 1 - r mc^T - mc r^T + m (r . r 1 - r r^T)
     e0, e1, e2 = 2.0 * c0 + m * x, 2.0 * c1 + m * y, 2.0 * c2 + m * z
     J0, J3, J5 = J0 + y * e1 + z * e2, J3 + x * e0 + z * e2, J5 + x * e0 + y * e1
@@ -158,23 +168,22 @@ def complete_inertia(o, k):
 
 
 @kernel
-def take_snapshot(t, d, s, o):
-    """All fields of the list that depend on the state but for articulated ones."""
-    n = t.parent.shape[0]
-    for k in range(d.udot.shape[0]):
-        d.udot[k] = 0.0
-    transforms(t, d, 0, n)
-    velocities(t, d, 0, n)
-    accelerations(t, d, 0, n)
+def start_bodies(t, d, s, o):
+    """Motion, inertia and weight of the list, from motions of links at rest in the sense of accelerations."""
     for k in range(o.parent.shape[0]):
         take_motion(t, d, s, o, k)
         for r in range(6):
             o.weight[k, r] = 0.0
             for c in range(6):
                 o.M[k, r, c] = 0.0
-        add_body(t, d, s, o, k, o.member[k])
+        add_body(t, d, s, o, k, o.massed[k])
     for i in range(o.frozen.shape[0]):
         add_body(t, d, s, o, o.frozen[i, 0], o.frozen[i, 1])
+
+
+@kernel
+def finish_bodies(t, d, o):
+    """All other fields that depend on the state but for articulated ones."""
     for k in range(o.parent.shape[0]):
         complete_inertia(o, k)
     for k in range(o.source.shape[0]):
@@ -184,6 +193,19 @@ def take_snapshot(t, d, s, o):
     for k in range(o.given_source.shape[0]):
         for r in range(6):
             o.H_given[k, r] = d.H[o.given_source[k], r]
+
+
+@kernel
+def take_snapshot(t, d, s, o):
+    """All fields of the list that depend on the state but for articulated ones."""
+    n = t.parent.shape[0]
+    for k in range(d.udot.shape[0]):
+        d.udot[k] = 0.0
+    transforms(t, d, 0, n)
+    velocities(t, d, 0, n)
+    accelerations(t, d, 0, n)
+    start_bodies(t, d, s, o)
+    finish_bodies(t, d, o)
 
 
 @direct_entry("i8(i8,i8,i8,i8,f8[::1],f8[::1])")

@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError, NameLookupError, StateError
 from kido.jit import Struct
+from kido.operators import articulated, blocks, recursions, sweeps
 from kido.operators.arrays import BODIES, NODES, snapshot_of
-from kido.operators.articulated import articulate
+from kido.operators.blocks import BLOCKS
 from kido.operators.linear import OperatorError
-from kido.quantities.soft import refuse_flexible, refuse_moving
+from kido.quantities.soft import refuse_moving
 from kido.skeleton import BodyNode, DegreeOfFreedom, Group, Joint, Skeleton
+from kido.skeleton.groups.group import with_parts
 from kido.skeleton.nodes.node import JacobianNode
 from kido.skeleton.state.subsets import Dofs, indices_of
 
@@ -70,6 +72,11 @@ class Space:
         self.size = self.first[-1]
         self.is_joint = kind == JOINT_SPACE
 
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many of them belong to each."""
+        return np.diff(self.first)
+
     def place(self, item: Any) -> int:
         """Place of a body (by itself, its joint, a coordinate of it, its name, its place) or of a node.
 
@@ -109,6 +116,7 @@ class Nodes:
         for k, node in enumerate(nodes):
             body, pose = on.skeleton.current_state.carried_by(node)
             self._container.body[k] = on.places[body]
+            self._container.row[k] = on.body_space.first[on.places[body]]
             if pose is not None:
                 self._offset[k] = pose[:3, 3]
 
@@ -117,14 +125,16 @@ class Nodes:
         """The arrays."""
         if self.stamp != self.on.stamp:
             made = self._container
-            R = self.on.container.R[made.body].reshape(-1, 3, 3)
+            R = self.on.rigid.R[made.body].reshape(-1, 3, 3)
             made.arm[:] = np.einsum("kij,kj->ki", R, self._offset)
             self.stamp = self.on.stamp
         return self._container
 
 
 class BodyList:
-    """Bodies of a skeleton, parents first, with the arrays of `BODIES` at one state.
+    """Bodies of a skeleton, parents first, with the arrays of `BODIES` at one state, of flexible ones of `BLOCKS`.
+
+    A flexible body has its modes and nodes with it.
 
     Raises:
         OperatorError: not bodies of one skeleton, or bodies with a gap between them.
@@ -136,8 +146,13 @@ class BodyList:
         self.bodies: list[BodyNode] = [skeleton.parts.bodies[k] for k in indices]
         self.version = skeleton.structure_version
         self.places = {body: place for place, body in enumerate(self.bodies)}
-        parents = [-1 if body.parent is None else self.places.get(body.parent, -1) for body in self.bodies]
+        self.has_modes = any(body.parent_joint.has_modes for body in skeleton.parts.bodies)
+        carriers = [_carrier(body) if self.has_modes else body.parent for body in self.bodies]
+        parents = [-1 if body is None else self.places.get(body, -1) for body in carriers]
         self._refuse_gaps(parents)
+        for place, parent in enumerate(parents):
+            if parent >= place:  # an edit has put modes behind nodes
+                raise OperatorError(f"body {self.bodies[place].name!r} is listed before {self.bodies[parent].name!r}")
         number = {dof: k for k, dof in enumerate(skeleton.parts.dofs)}
         hinges = [[number[dof] for dof in body.parent_joint.dofs] for body in self.bodies]
         self.given = held | {int(k) for k in indices_of(skeleton, prescribed)}
@@ -150,10 +165,13 @@ class BodyList:
         self.outboard = outboard or getattr(source, "outboard", "cut")
         if self.outboard not in ("cut", "frozen"):
             raise OperatorError(f"outboard: expected 'cut' or 'frozen', got {self.outboard!r}")
+        massed = [_massed(body).index for body in self.bodies] if self.has_modes else indices
+        frozen = self._carried() if self.outboard == "frozen" else []
         self._structure = {
             "member": np.array(indices, np.int64),
+            "massed": np.array(massed, np.int64),
             "parent": np.array(parents, np.int64),
-            "frozen": np.array(self._carried() if self.outboard == "frozen" else [], np.int64).reshape(-1, 2),
+            "frozen": np.array(frozen, np.int64).reshape(-1, 2),
             "first_dof": _firsts(free),
             "source": np.array([k for hinge in free for k in hinge], np.int64),
             "first_given": _firsts(given),
@@ -163,15 +181,51 @@ class BodyList:
         self._body_of_dof = np.repeat(np.arange(len(self.bodies)), self.hinge_sizes)
         self._dof_in_hinge = np.arange(len(self._body_of_dof)) - self._structure["first_dof"][self._body_of_dof]
         self.inner_bodies = sum(p >= 0 for p in parents)  # that have a parent in the list
+        self.body_sizes = np.full(len(self.bodies), 6)
+        if self.has_modes:
+            self.body_sizes += [b.parent_joint.num_dofs * b.parent_joint.has_modes for b in self.bodies]
+        self.width = int(self.body_sizes.max(initial=6))  # rows and columns of arrays of blocks
+        self._blocks = self._of_flexible(free, given, frozen) if self.has_modes else None
         self._allocate()
+
+    def _of_flexible(self, free: list[list[int]], given: list[list[int]], frozen: list[tuple[int, int]]) -> Any:
+        """What `BLOCKS` has besides the structure of `BODIES`."""
+        all_dofs, bodies = self.skeleton.parts.dofs, self.skeleton.parts.bodies
+
+        def columns(hinges: list[list[int]]) -> NDArray[np.int64]:
+            dofs = [all_dofs[k] for hinge in hinges for k in hinge]
+            return np.array([6 + dof.index_in_joint if dof.joint.has_modes else -1 for dof in dofs], np.int64)
+
+        joints = [body.parent_joint for body in self.bodies]
+        deformed = [(k, _massed(b).index) for k, b in enumerate(self.bodies) if b.parent_joint.has_modes]
+        deformed += [(place, k) for place, k in frozen if _massed(bodies[k]) is not bodies[k] and bodies[k].mass > 0.0]
+        return {
+            "kind": np.array([blocks.MODES if j.has_modes else blocks.NODE * j.is_part for j in joints], np.int64),
+            "flexible": np.array(deformed, np.int64).reshape(-1, 2),
+            "first_row": _firsts([range(size) for size in self.body_sizes.tolist()]),
+            "mode": columns(free),
+            "given_mode": columns(given),
+        }
 
     def _allocate(self) -> None:
         """Arrays of a state that is not held yet."""
         given = self._structure
         sizes = {"bodies": len(self.bodies), "dofs": len(given["source"]), "given": len(given["given_source"])}
-        self.container = BODIES(**sizes, **given)
+        self.rigid: Any = BODIES(**sizes, **given)
+        self.container: Any = self.rigid
+        self.sweeps: Any = sweeps
+        self.recursions: Any = recursions
+        self._articulate: Any = articulated.articulate
+        self.work_rows = 12
+        if self._blocks is not None:
+            shared = {name: given[name] for name in given if name in BLOCKS.fields}
+            sizes |= {"width": self.width, "rows": int(self.body_sizes.sum()), "edges": 2 * len(self.bodies)}
+            self.container = BLOCKS(**sizes, **shared, **self._blocks)
+            self.sweeps = self.recursions = blocks
+            self._articulate = blocks.articulate
+            self.work_rows = 2 * self.width
         self.address = self.container.address
-        self.body_space = Space(self, BODY_SPACE, range(0, 6 * len(self.bodies) + 1, 6))
+        self.body_space = Space(self, BODY_SPACE, np.concatenate([[0], np.cumsum(self.body_sizes)]))
         self.joint_space = Space(self, JOINT_SPACE, given["first_dof"])
         self.given_space = Space(self, GIVEN_SPACE, given["first_given"])
         self.q = self.u = np.zeros(0)
@@ -189,7 +243,8 @@ class BodyList:
     def __getstate__(self) -> dict[str, Any]:
         # A state's arrays, and what holds their address, are made anew; so are spaces, which tell states apart.
         kept = ("skeleton", "bodies", "places", "given", "outboard", "inner_bodies", "hinge_sizes", "_structure")
-        return {name: self.__dict__[name] for name in (*kept, "_body_of_dof", "_dof_in_hinge")}
+        more = ("_body_of_dof", "_dof_in_hinge", "body_sizes", "width", "has_modes", "_blocks")
+        return {name: self.__dict__[name] for name in (*kept, *more)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -225,12 +280,14 @@ class BodyList:
         for what, numbers in (("positions", q), ("velocities", u)):
             if not np.isfinite(numbers).all():
                 raise StateError(f"operators of {s.name!r}: {what}: expected finite numbers, got {numbers.tolist()}")
-        refuse_flexible(s, "operators")
         w = s.current_state.ready or s.current_state.prepare()
         if velocities is None and s.current_state.has_soft:
             refuse_moving(s.current_state, "operators")
         members = s.current_state.members()
-        snapshot_of.call(w.tree, w.data, members, self.address, q, u)
+        if self.has_modes:
+            s.current_state.deformed.snapshot(members, self.rigid.address, self.container.address, q, u)
+        else:
+            snapshot_of.call(w.tree, w.data, members, self.address, q, u)
         self.q, self.u = q, u
         self.stamp += 1
         self._articulated = False
@@ -243,7 +300,7 @@ class BodyList:
             OperatorError: a coordinate moves no mass.
         """
         if not self._articulated:
-            failed = articulate.call(self.address)
+            failed = self._articulate.call(self.address)
             if failed >= 0:
                 dof = self.skeleton.parts.dofs[int(self.container.source[failed])]
                 raise OperatorError(
@@ -301,9 +358,24 @@ class BodyList:
         except ModelError:
             return False
 
+    def operations(self, articulated: bool) -> int:
+        """Additions and multiplications of a sweep with phi, or with psi."""
+        parent = self.rigid.parent
+        below = parent >= 0
+        if self._blocks is not None:  # matrices, of phi what is not zero of them
+            modes, own = self.body_sizes[parent[below]] - 6, self.body_sizes[below]
+            kind = self._blocks["kind"][below]
+            nodes = 18 + 12 * modes * (kind == blocks.NODE)
+            return int((2 * own * (6 + modes) if articulated else nodes).sum())
+        return 18 * self.inner_bodies + (23 * int(self.hinge_sizes[below].sum()) if articulated else 0)
+
+    def empty_blocks(self) -> Array:
+        """Zeros (bodies, width, width), where the width is 6, or the largest number of rows of a body."""
+        return np.zeros((len(self.bodies), self.width, self.width))
+
     def by_body(self, rows: Array) -> Array:
-        """(bodies, 6, 6) with the rows (dofs, 6) of each body's coordinates in the leading rows."""
-        blocks = np.zeros((len(self.bodies), 6, 6))
+        """(bodies, 6, 6) with the rows (dofs, 6) of each body's coordinates in the leading rows; see `empty_blocks`."""
+        blocks = self.empty_blocks()
         blocks[self._body_of_dof, self._dof_in_hinge] = rows
         return blocks
 
@@ -314,7 +386,23 @@ class BodyList:
         return f"{self.skeleton.name!r}" if whole else f"{n} bodies of {self.skeleton.name!r}"
 
 
-def _firsts(hinges: list[list[int]]) -> NDArray[np.int64]:
+def _modes_of(body: BodyNode) -> BodyNode | None:
+    """The body whose coordinates are the modes of a flexible one; None: it is rigid."""
+    return next((child for child in body.children if child.parent_joint.has_modes), None)
+
+
+def _carrier(body: BodyNode) -> BodyNode | None:
+    """What it hangs on in the list: nodes of flexible bodies on the modes."""
+    joint = body.parent_joint
+    return _modes_of(body.parent) if body.parent and joint.is_part and not joint.has_modes else body.parent
+
+
+def _massed(body: BodyNode) -> BodyNode:
+    """The body whose inertia it has: modes that of the body which they deform, and that one none."""
+    return body.parent if body.parent and body.parent_joint.has_modes else _modes_of(body) or body
+
+
+def _firsts(hinges: list[Any]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum([len(hinge) for hinge in hinges])]).astype(np.int64)
 
 
@@ -341,6 +429,8 @@ def _bodies_of(source: Any) -> tuple[Skeleton, list[int], set[int]]:
     if not listed:
         raise OperatorError("operators of no bodies")
     skeleton = listed[0].skeleton
+    if any(body.parent_joint.has_modes for body in skeleton.parts.bodies):
+        listed = with_parts(listed)
     if isinstance(source, Group):
         own = {dof for body in listed for dof in body.parent_joint.dofs}
         held = {dof.index for dof in own.difference(source.dofs)}

@@ -175,7 +175,7 @@ class Identity(Operator):
 
     def body_blocks(self) -> Array:
         assert self.on is not None
-        return np.tile(np.eye(6), (len(self.on.bodies), 1, 1))
+        return self.on.empty_blocks() + np.eye(self.on.width)
 
 
 class Sum(Operator):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy import empty, zeros
 
-from kido.operators import recursions, sweeps
+from kido.operators import sweeps
 from kido.operators.expression import Operator
 from kido.operators.linear import Array, OperatorError, Step
 
@@ -78,7 +78,7 @@ class Hinges(Leaf):
 
     def _run(self, x: Array, own: bool) -> Array:
         y = self.on.scratch.take(self.rows.size, x.shape[1])
-        sweep = sweeps.hinge_motions if self.starred else sweeps.hinge_forces
+        sweep = self.on.sweeps.hinge_motions if self.starred else self.on.sweeps.hinge_forces
         sweep.call(self.on.address, self.given, x, y)
         return y
 
@@ -139,14 +139,12 @@ class Blockwise(Leaf):
         rows, columns = self.rows, self.columns
         y = self.on.scratch.take(rows.size, x.shape[1])
         blocks = self.own_blocks()
-        sweeps.blockwise.call(self.on.address, rows.is_joint, columns.is_joint, self.starred, blocks, x, y)
+        self.on.sweeps.blockwise.call(self.on.address, rows.is_joint, columns.is_joint, self.starred, blocks, x, y)
         return y
 
     def steps(self) -> Iterator[Step]:
-        sizes = self.on.hinge_sizes
-        rows = sizes if self.rows.is_joint else 6
-        columns = sizes if self.columns.is_joint else 6
-        count = np.broadcast_to(rows * (2 * columns - 1), sizes.shape)[(rows * columns + 0 * sizes) > 0].sum()
+        rows, columns = self.rows.sizes, self.columns.sizes
+        count = (rows * (2 * columns - 1))[rows * columns > 0].sum()
         yield Step(str(self), "body by body", int(count))
 
     def _transposed(self) -> Operator:
@@ -179,7 +177,7 @@ def inverted(operator: Operator) -> Blockwise:
         blocks = operator.body_blocks()
         result = zeros(blocks.shape)
         for k, body in enumerate(on.bodies):
-            size = int(on.hinge_sizes[k]) if space.is_joint else 6
+            size = int(space.sizes[k])
             own = blocks[k, :size, :size]
             scale = np.sqrt(np.abs(np.diag(own)))
             scaled = own / np.outer(scale, scale) if (scale > 0.0).all() else own
@@ -212,18 +210,15 @@ class Propagation(Leaf):
             x[:] = given
         if self.which == sweeps.PSI:
             self.on.articulated  # noqa: B018  (they are computed)
-            work = empty((12, x.shape[1]))
+            work = empty((self.on.work_rows, x.shape[1]))
         else:
             work = x
-        (sweeps.scatter if self.starred else sweeps.gather).call(self.on.address, self.which, x, work)
+        (self.on.sweeps.scatter if self.starred else self.on.sweeps.gather).call(self.on.address, self.which, x, work)
         return x
 
     def steps(self) -> Iterator[Step]:
-        operations = 18 * self.on.inner_bodies
-        if self.which == sweeps.PSI:
-            operations += 23 * int(self.on.hinge_sizes[self.on.container.parent >= 0].sum())
         sweep = "scatter, base to tips" if self.starred else "gather, tips to base"
-        yield Step(str(self), sweep, operations)
+        yield Step(str(self), sweep, self.on.operations(self.which == sweeps.PSI))
 
 
 class Strict(Leaf):
@@ -239,7 +234,7 @@ class Strict(Leaf):
         scratch = self.on.scratch
         if self.starred:
             y = scratch.take(*x.shape)
-            sweeps.shift_down.call(self.on.address, x, y)
+            self.on.sweeps.shift_down.call(self.on.address, x, y)
             if self.first is None:
                 return y
             z = self.first.T._run(y, True)
@@ -247,13 +242,13 @@ class Strict(Leaf):
             return z
         z = x if self.first is None else self.first._run(x, False)
         y = scratch.take(*z.shape)
-        sweeps.shift_up.call(self.on.address, z, y)
+        self.on.sweeps.shift_up.call(self.on.address, z, y)
         if z is not x:
             scratch.give(z)
         return y
 
     def steps(self) -> Iterator[Step]:
-        operations = 18 * self.on.inner_bodies
+        operations = self.on.operations(False)
         if self.first is not None:
             operations += sum(step.operations for step in self.first.steps())
         sweep = "each child from its parent" if self.starred else "each parent from its children"
@@ -341,7 +336,8 @@ class BetweenBranches(Leaf):
         y, blocks = empty(x.shape), self.diagonal.own_blocks()
         if self.starred:
             blocks = np.ascontiguousarray(blocks.transpose(0, 2, 1))
-        recursions.between_branches.call(self.on.address, self.whole.which, blocks, x, z, empty((12, x.shape[1])), y)
+        work = empty((self.on.work_rows, x.shape[1]))
+        self.on.recursions.between_branches.call(self.on.address, self.whole.which, blocks, x, z, work, y)
         return y
 
     def steps(self) -> Iterator[Step]:

@@ -64,9 +64,10 @@ class Lyapunov(Product):
         space = self._whole.rows
 
         def compute() -> Array:
-            X = np.tile(np.eye(6), (len(space.on.bodies), 1, 1)) if core is None else core.body_blocks()
-            result = np.empty((len(space.on.bodies), 6, 6))
-            sweep = recursions.gather_blocks if self._gathers else recursions.scatter_blocks
+            own = space.on
+            X = own.empty_blocks() + np.eye(own.width) if core is None else core.body_blocks()
+            result = own.empty_blocks()
+            sweep = own.recursions.gather_blocks if self._gathers else own.recursions.scatter_blocks
             sweep.call(space.on.address, self._which, np.ascontiguousarray(X), result)
             return result
 
@@ -162,7 +163,7 @@ class Lyapunov(Product):
                 Z = self._raised(diagonal[i_body].T @ L.T, i_body, j_body)
                 inner = Z.T @ R.T if Z is not None else np.zeros((len(L), len(R)))
         else:
-            a = recursions.common_ancestor.call(on.address, i_body, j_body)
+            a = on.recursions.common_ancestor.call(on.address, i_body, j_body)
             if a < 0:
                 return np.zeros((len(L), len(R)))
             left_up, right_up = self._raised(L.T, i_body, a), self._raised(R.T, j_body, a)
@@ -174,11 +175,10 @@ class Lyapunov(Product):
 
     def _raised(self, x: Array, start: int, end: int) -> Array | None:
         """phi(end, start) x, or None if `end` is not above `start`."""
-        Z = np.zeros((12, x.shape[1]))
-        Z[:6] = x
         on = self._whole.on
-        assert on is not None
-        return Z[:6] if recursions.walk_up.call(on.address, self._which, start, end, Z) else None
+        Z = np.zeros((on.work_rows, x.shape[1]))
+        Z[: len(x)] = x
+        return Z[: on.width] if on.recursions.walk_up.call(on.address, self._which, start, end, Z) else None
 
     def _ends(self) -> tuple[Array | None, Array | None]:
         """Diagonal blocks of the outer factors, the right one's transposed; None for B and for none."""
@@ -196,15 +196,14 @@ class Lyapunov(Product):
         nodes = self.node_map(factors)
         if nodes is not None:
             body, arm = int(nodes.nodes.container.body[place]), nodes.nodes.container.arm[place]
-            L = np.eye(6)
+            L = np.eye(6, self.on.width)
             L[3:, :3] = -np.array([[0, -arm[2], arm[1]], [arm[2], 0, -arm[0]], [-arm[1], arm[0], 0]])
             return body, L
-        if blocks is None:
-            return place, np.eye(6)
-        space = factors[0].rows
+        space = factors[0].rows if factors else self._whole.rows
         assert space is not None
         part = space.part(place)
-        return place, blocks[place, : part.stop - part.start]
+        rows = part.stop - part.start
+        return place, np.eye(rows, self.on.width) if blocks is None else blocks[place, :rows]
 
     # The matrix ------------------------------------------------------------------------------------------
 
@@ -216,12 +215,13 @@ class Lyapunov(Product):
         which, n = self._which, len(on.bodies)
         out = np.zeros((rows.size, columns.size))
         left, right = self.node_map(self._left), self.node_map(self._right)
-        if left is not None and right is not None and left.nodes is right.nodes and not self._gathers:
+        dense = self._gathers or on.has_modes
+        if left is not None and right is not None and left.nodes is right.nodes and not dense:
             nodes = left.nodes.container
             E, Z = np.empty((len(nodes.body), n, 36)), np.empty((12, 6))
             recursions.node_matrix.call(on.address, which, nodes.address, diagonal, Z, E, out)
             return self.number * out
-        if left is not None or right is not None or "given" in rows.kind or "given" in columns.kind:
+        if left is not None or right is not None or on.has_modes or "given" in rows.kind or "given" in columns.kind:
             return super().dense()
         L, R = self._ends()
         same = np.tile(np.eye(6), (n, 1, 1))

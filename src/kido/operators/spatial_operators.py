@@ -191,7 +191,7 @@ class SpatialOperators(OperatorState):
         on = self.on
 
         def blocks() -> Array:
-            made = np.zeros((len(on.bodies), 6, 6))
+            made = on.empty_blocks()
             made[on._body_of_dof, on._dof_in_hinge, on._dof_in_hinge] = on.container.armature
             return made
 
@@ -265,17 +265,22 @@ class SpatialOperators(OperatorState):
         """An operator on spatial vectors with blocks of one's own.
 
         Args:
-            blocks: (bodies, 6, 6), in the order of `bodies`, or (6, 6) for all.
+            blocks: (bodies, 6, 6), in the order of `bodies`, or (6, 6) for all. Of modes of flexible bodies that is the
+                part of their body's motion; arrays of the shape of `Operator.body_blocks` are taken too.
             name: what it is called in formulas.
 
         Raises:
             OperatorError: another shape, or numbers that are not finite.
         """
-        n = len(self.on.bodies)
+        own, size = self.on.empty_blocks(), np.shape(blocks)[-1:]
+        if size not in ((6,), (self.on.width,)):
+            size = (6,)
+        part = own[:, : size[0], : size[0]]
         try:
-            own = np.array(np.broadcast_to(np.asarray(blocks, np.float64), (n, 6, 6)))
+            part[:] = np.asarray(blocks, np.float64)
         except (TypeError, ValueError):
-            raise OperatorError(f"block_diagonal: expected an array ({n}, 6, 6), got {np.shape(blocks)}") from None
+            shape = (len(own), *size, *size)
+            raise OperatorError(f"block_diagonal: expected an array {shape}, got {np.shape(blocks)}") from None
         if not np.isfinite(own).all():
             raise OperatorError(f"block_diagonal {name!r}: expected finite numbers")
         space, symmetric = self.on.body_space, np.array_equal(own, own.transpose(0, 2, 1))
@@ -363,8 +368,8 @@ class SpatialOperators(OperatorState):
         def blocks() -> Array:
             h = on.container.H[on.joint_space.first[place]]
             w, v = (np.array([[0, -x[2], x[1]], [x[2], 0, -x[0]], [-x[1], x[0], 0]]) for x in (h[:3], h[3:]))
-            result = np.zeros((len(on.bodies), 6, 6))
-            result[place] = np.block([[w, v], [np.zeros((3, 3)), w]])
+            result = on.empty_blocks()
+            result[place, :6, :6] = np.block([[w, v], [np.zeros((3, 3)), w]])
             return result
 
         return Blockwise("X", space, space, blocks, symbol=("X", "X"))

@@ -164,7 +164,7 @@ class OperatorState(FixedAttributes):
     def node_products(self) -> Array:
         """w x (w x r) of the nodes of B (6 nodes,), so that their accelerations are B* alpha + node_products."""
         nodes = self.of_nodes.container
-        w = self.on.container.V[nodes.body, :3]
+        w = self.on.container.V.reshape(-1)[nodes.row[:, None] + np.arange(3)]
         return fixed(np.hstack([np.zeros(w.shape), np.cross(w, np.cross(w, nodes.arm))]).reshape(-1))
 
     @property

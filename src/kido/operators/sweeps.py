@@ -265,7 +265,7 @@ def wrenches_of_nodes(nodes, x, y):
     s = view(NODES, nodes)
     m = x.shape[1]
     for i in range(s.body.shape[0]):
-        q, p = 6 * i, 6 * s.body[i]
+        q, p = 6 * i, s.row[i]
         rx, ry, rz = s.arm[i, 0], s.arm[i, 1], s.arm[i, 2]
         for j in range(m):
             x0, x1, x2 = cross(rx, ry, rz, x[q + 3, j], x[q + 4, j], x[q + 5, j])
@@ -284,7 +284,7 @@ def motions_of_nodes(nodes, x, y):
     s = view(NODES, nodes)
     m = x.shape[1]
     for i in range(s.body.shape[0]):
-        q, p = 6 * i, 6 * s.body[i]
+        q, p = 6 * i, s.row[i]
         rx, ry, rz = s.arm[i, 0], s.arm[i, 1], s.arm[i, 2]
         for j in range(m):
             x0, x1, x2 = cross(x[p, j], x[p + 1, j], x[p + 2, j], rx, ry, rz)

@@ -89,6 +89,6 @@ def reactions(state, external):
     """`reaction_wrenches` with wrenches (bodies, 6) from outside on the bodies, about their origins, world axes."""
     w, out = state.settled or state.settle(), np.empty_like(external)
     if state.deformed is not None:
-        state.deformed.answer("reaction_wrenches", {})
+        return state.deformed.answer("reaction_wrenches", {"external": external})
     entries.reaction_wrenches.call(w.tree, w.held, state.members(), external, out)
     return out

@@ -112,7 +112,8 @@ class Cut:
         if key == self._positions:
             return
         self._positions = key
-        composite = host.composite_inertias
+        composite, deformed = host.composite_inertias, host.current_state.deformed
+        own_inertias = None if deformed is None else deformed.own_inertias()
         for child, made in self.frozen.items():
             back = inverse_transform(child.parent_frame.world_transform)
             if len(made) == 1:
@@ -122,7 +123,9 @@ class Cut:
                 total = Inertia()
                 for b in child.subtree:
                     own = b.present_inertia
-                    if b.gravity == falls and (own.mass > 0.0 or own.moment.any()):
+                    if own_inertias is not None and b.gravity == falls:
+                        total = total + _rigid(own_inertias[b.index], b.world_transform[:3, 3], back)
+                    elif b.gravity == falls and (own.mass > 0.0 or own.moment.any()):
                         total = total + own.transformed(back @ b.world_transform)
                 body.inertia = total
 

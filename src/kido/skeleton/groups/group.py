@@ -418,6 +418,13 @@ class Group(GroupQuantities, FixedAttributes):
         return f"{type(self).__name__}({self.name!r}, {self.num_bodies} bodies, {self.num_dofs} dofs)"
 
 
+def with_parts(bodies: Iterable[BodyNode]) -> list[BodyNode]:
+    """Bodies, and the bodies of modes and nodes of flexible ones among them, each once."""
+    listed = list(bodies)
+    parts = [child for body in listed for child in body.children if child.parent_joint.is_part]
+    return list(dict.fromkeys([*listed, *parts]))
+
+
 def vector_of(group: Group, value: ArrayLike, what: str) -> Array:
     """A finite number for each coordinate of a group."""
     try:

@@ -16,7 +16,7 @@ from kido.quantities.impulses import changes
 from kido.quantities.operational_space import free_accelerations
 from kido.skeleton.body_node import BodyNode
 from kido.skeleton.groups.cutting import Cut
-from kido.skeleton.groups.group import Array, Group, given_of, vector_of
+from kido.skeleton.groups.group import Array, Group, given_of, vector_of, with_parts
 from kido.skeleton.groups.quantities import SubgraphQuantities, form
 from kido.skeleton.joints.degree_of_freedom import DegreeOfFreedom
 
@@ -35,6 +35,8 @@ class Subgraph(SubgraphQuantities, Group):
     "frozen": parts of the bodies that carry them, as if the hinges outside were locked as they are; or "cut": not
     there, but for wrenches that are given (`outboard_wrenches` has those of the skeleton's state).
 
+    A flexible body has its modes and its nodes with it: they need not be listed.
+
     Its coordinates are those of the joints above its bodies, the base's included, in the skeleton's order. Sums (mass,
     momentum, energies, centre of mass) are over its bodies alone. All work is done on a small skeleton, the `model`,
     which is brought up to the state when something is asked: whatever a `Skeleton` computes, it computes for the
@@ -47,7 +49,8 @@ class Subgraph(SubgraphQuantities, Group):
         name: for messages.
 
     Raises:
-        ModelError: no bodies, several skeletons, a set that is not connected, another `outboard`.
+        ModelError: no bodies, several skeletons, a set that is not connected or begins at a node of a flexible body,
+            another `outboard`.
 
     Example:
         >>> arm = Subgraph(robot.body("left_shoulder").subtree)
@@ -62,7 +65,7 @@ class Subgraph(SubgraphQuantities, Group):
         skeletons = {id(body.skeleton) for body in self.bodies}
         if len(skeletons) != 1:
             raise ModelError(f"subgraph {name!r}: expected bodies of one skeleton, got {len(skeletons)}")
-        super().__init__(sorted(self.bodies, key=lambda body: body.index), name=name)
+        super().__init__(sorted(with_parts(self.bodies), key=lambda body: body.index), name=name)
         self.outboard = outboard
         self._cut: Cut | None = None
         self._check_connected()
@@ -73,6 +76,12 @@ class Subgraph(SubgraphQuantities, Group):
         if len(bases) != 1:
             names = ", ".join(repr(body.name) for body in bases)
             raise ModelError(f"subgraph {self.name!r}: its bodies are not connected: {names} hang on bodies outside")
+        base, above = bases[0], bases[0].parent
+        if base.parent_joint.is_part and above is not None:
+            raise ModelError(
+                f"subgraph {self.name!r}: {base.name!r} is part of the flexible body {above.name!r}, which moves it by "
+                f"its modes: begin at {above.name!r}, or at a body that hangs on {base.name!r}"
+            )
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_cut": None}

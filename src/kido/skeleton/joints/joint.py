@@ -116,6 +116,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
     closes_loops: ClassVar[bool] = False
     reverses_in_kind: ClassVar[bool] = False
     has_modes: ClassVar[bool] = False  # its coordinates are modes of the parent body (kido.flexible)
+    is_part: ClassVar[bool] = False  # its body is part of the parent body: its modes, or a node of it
     _tape: Tape | None = None
 
     position_lower_limit = _per_dof("position_lower_limit")
