@@ -3,7 +3,7 @@
     python -m benchmarks.gym [--names Hopper Ant] [--numbers 1 64 4096] [--rounds 3]
 
 Random actions, in the midst of episodes, with all that a step does: physics, observations, rewards, ends, beginnings of
-the next episodes. `kido` is `Kido/NAME-v0` (a single one with and without lanes, then vector ones of one thread),
+the next episodes. `kido` is `Kido/NAME-v0` (a single one without and with lanes, then vector ones of one thread),
 `gymnasium` is NAME-v5 (NAME-v1 of classic control) by `gymnasium.make`, and its `SyncVectorEnv`; `mujoco.batch` is the
 physics of NAME-v5 with as many time steps by one thread, without observations, rewards and ends. Processor
 time of the best of some rounds in turns, because others may use the machine.
@@ -74,7 +74,7 @@ def calls_of(name: str, number: int, steps: int) -> dict[str, Call]:
     found: dict[str, Call] = {}
     if number == 1:
         found["kido"] = stepping(gymnasium.make(ours), steps)
-        found["kido, no lanes"] = stepping(gymnasium.make(ours, lanes=False), steps)
+        found["kido, lanes"] = stepping(gymnasium.make(ours, lanes=True), steps)
         if name not in OWN:
             found["gymnasium"] = stepping(gymnasium.make(theirs), steps)
     else:
@@ -92,7 +92,7 @@ def main() -> None:
     parser.add_argument("--numbers", nargs="*", type=int, default=[1, 64, 4096])
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    columns = ["kido", "kido, no lanes", "gymnasium", "mujoco.batch"]
+    columns = ["kido", "kido, lanes", "gymnasium", "mujoco.batch"]
     rows = []
     for name in options.names:
         for number in options.numbers:

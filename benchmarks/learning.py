@@ -37,7 +37,7 @@ def falling(value: float) -> Any:
     return lambda left: value * left
 
 
-# Algorithm, steps, environments side by side, and options.
+# Algorithm, steps, environments side by side, and options; "normalize": observations and rewards by running means.
 RUNS: dict[str, tuple[str, int, int, dict[str, Any]]] = {
     "Pendulum": ("SAC", 20_000, 1, {"learning_rate": 1e-3}),
     "CartPole": (
@@ -62,17 +62,27 @@ RUNS: dict[str, tuple[str, int, int, dict[str, Any]]] = {
         },
     ),
 }  # fmt: skip
+# CleanRL's, with environments side by side.
+RUNS["Hopper"] = (
+    "PPO", 1_000_000, 16,
+    {
+        "n_steps": 128, "batch_size": 64, "gae_lambda": 0.95, "gamma": 0.99, "n_epochs": 10, "ent_coef": 0.0,
+        "learning_rate": falling(3e-4), "normalize": True,
+    },
+)  # fmt: skip
 FORWARD: tuple[str, int, int, dict[str, Any]] = ("SAC", 100_000, 1, {"learning_starts": 10_000})
 
 
 def returns(policy: Any, name: str) -> np.ndarray:
     """Returns of a policy without noise, of episodes with seeds 1000, 1001, ..."""
     env, found = gymnasium.make(name), []
+    normal = policy.get_vec_normalize_env()
     for seed in range(1000, 1000 + EPISODES):
         observation, _ = env.reset(seed=seed)
         total, over = 0.0, False
         while not over:
-            observation, reward, ended, late, _ = env.step(policy.predict(observation, deterministic=True)[0])
+            seen = observation if normal is None else normal.normalize_obs(observation)
+            observation, reward, ended, late, _ = env.step(policy.predict(seen, deterministic=True)[0])
             total, over = total + float(reward), ended or late
         found.append(total)
     return np.array(found)
@@ -83,6 +93,8 @@ def train(name: str, seed: int, steps: int | None, home: str, minutes: float) ->
     sb3: Any = importlib.import_module("stable_baselines3")
     helpers: Any = importlib.import_module("stable_baselines3.common.env_util")
     algorithm, most, number, options = RUNS.get(name, FORWARD)
+    options = dict(options)
+    normalize = options.pop("normalize", False)
     if home == "gymnasium":
         env = helpers.make_vec_env(THEIRS[name], n_envs=number, seed=seed)
     elif number == 1:
@@ -91,6 +103,9 @@ def train(name: str, seed: int, steps: int | None, home: str, minutes: float) ->
         vector: Any = importlib.import_module("kido.gym.sb3")
         env = vector.StableBaselinesVecEnv(kido.gym.environment(name).vector(number, autoreset_mode="SameStep"))
         env.seed(seed)
+    if normalize:
+        vec_env: Any = importlib.import_module("stable_baselines3.common.vec_env")
+        env = vec_env.VecNormalize(env, gamma=options["gamma"])
     policy = getattr(sb3, algorithm)("MlpPolicy", env, seed=seed, device="cpu", **options)
     start, until = time.process_time(), time.monotonic() + 60.0 * minutes
     curve: list[tuple[int, float]] = []
@@ -119,6 +134,7 @@ def draw(folder: Path, file: str) -> None:
                 ax.plot(*means.T, ".-" if here else ".:", label=f"{run['row'][1]}, seed {run['row'][2]}")
         ax.set(title=name, xlabel="steps", ylabel="return")
         ax.legend(fontsize=6)
+        ax.locator_params(axis="x", nbins=4)
     fig.tight_layout()
     fig.savefig(file, dpi=110)
 
@@ -145,6 +161,8 @@ def main() -> None:
                 run = options.folder / f"{name}_{home}_{seed}"
                 run.with_suffix(".json").write_text(json.dumps({"row": row, "curve": curve.tolist()}))
                 policy.save(run.with_suffix(".zip"))
+                if normal := policy.get_vec_normalize_env():
+                    normal.save(run.with_suffix(".pkl"))
             found = [returns(policy, full) for full in (f"Kido/{name}-v0", THEIRS.get(name)) if full]
             earned = [f"{r.mean():.0f} +- {r.std():.0f}" for r in found] + [""] * (2 - len(found))
             rows.append([*row, *earned, f"{seconds:.0f}"])

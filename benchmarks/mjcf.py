@@ -29,6 +29,7 @@ from tqdm import tqdm
 
 import kido
 from benchmarks.timing import table
+from kido.environment import Medium
 from kido.io import mjcf
 from kido.layouts import MujocoLayout
 
@@ -36,7 +37,14 @@ mujoco: Any = importlib.import_module("mujoco")
 STATES = 2  # random ones of each model
 BOUND = 1e-12
 QUANTITIES = ("mass matrix", "mass matrix, scaled", "bias forces", "poses", "centre of mass")
-DRIVE = ("lengths of tendons", "moments of tendons", "forces of actuators", "joint forces of actuators", "sensors")
+DRIVE = (
+    "lengths of tendons",
+    "moments of tendons",
+    "forces of actuators",
+    "joint forces of actuators",
+    "forces of a fluid",
+    "sensors",
+)
 MOTION = "velocities after 20 ms"
 QUANTITIES += DRIVE
 FELT = ("touch", "rangefinder")  # sensors of contacts and distances, which are not compared
@@ -136,6 +144,9 @@ def drive(world: Any, model: Any, data: Any, layouts: dict[Any, MujocoLayout], r
         found["forces of actuators"] = relative(a.forces - data.actuator_force[own], [*data.actuator_force, 1.0])
         expected = data.qfrc_actuator - carried
         found["joint forces of actuators"] = relative(forces - expected, [*expected, 1.0])
+    media = [c for c in world.controllers if isinstance(c, Medium)]
+    fluid = sum((maps[c.skeleton].T @ c.compute() for c in media), np.zeros(model.nv))
+    found["forces of a fluid"] = relative(fluid - data.qfrc_fluid, data.qfrc_fluid)
     errors = [0.0]
     for name, kind in world.sensors.kinds.items():
         k = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SENSOR, name)

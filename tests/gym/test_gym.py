@@ -58,7 +58,7 @@ def faces(environment: Environment, **options: Any) -> tuple[Callable[..., Any],
     limit = environment.time_limit
     return (
         lambda **o: environment.vector(**o, **options),
-        lambda: environment.single(max_episode_steps=limit, **options),
+        lambda: environment.single(max_episode_steps=limit, **{"lanes": True, **options}),
     )
 
 
@@ -75,7 +75,7 @@ def test_each_environment_of_a_vector_is_the_single_one(name: str) -> None:
     """In all autoreset modes, to the bit: `check_vector_env` against Gymnasium's `SyncVectorEnv`."""
     check_vector_env(
         lambda **options: gymnasium.make_vec(f"Kido/{name}-v0", max_episode_steps=15, **options),
-        lambda: gymnasium.make(f"Kido/{name}-v0", max_episode_steps=15),
+        lambda: gymnasium.make(f"Kido/{name}-v0", max_episode_steps=15, lanes=True),
         steps=40,
     )
 

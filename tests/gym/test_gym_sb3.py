@@ -23,7 +23,7 @@ def beside(name: str, number: int, limit: int) -> tuple[Any, Any]:
     ours = StableBaselinesVecEnv(
         declared.vector(number, max_episode_steps=limit, autoreset_mode="SameStep"), infos=["reward_ctrl"]
     )
-    theirs = DummyVecEnv([lambda: Monitor(declared.single(max_episode_steps=limit))] * number)
+    theirs = DummyVecEnv([lambda: Monitor(declared.single(max_episode_steps=limit, lanes=True))] * number)
     return ours, theirs
 
 

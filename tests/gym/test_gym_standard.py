@@ -106,7 +106,7 @@ def test_gymnasium_finds_nothing_wrong(name: str) -> None:
 def test_each_environment_of_a_vector_is_the_single_one(name: str) -> None:
     check_vector_env(
         lambda **options: gymnasium.make_vec(f"Kido/{name}-v0", max_episode_steps=12, **options),
-        lambda: gymnasium.make(f"Kido/{name}-v0", max_episode_steps=12),
+        lambda: gymnasium.make(f"Kido/{name}-v0", max_episode_steps=12, lanes=True),
         num_envs=[3],
         steps=30,
     )

@@ -36,7 +36,7 @@ def test_each_environment_of_a_vector_is_the_single_one(kind: str) -> None:
     name, options = f"Kido/{kind.partition(',')[0]}-v0", KINDS[kind]
     check_vector_env(
         lambda **o: gymnasium.make_vec(name, max_episode_steps=9, **o, **options),
-        lambda: gymnasium.make(name, max_episode_steps=9, **options),
+        lambda: gymnasium.make(name, max_episode_steps=9, lanes=True, **options),
         num_envs=[3],
         steps=20,
     )

@@ -157,3 +157,35 @@ def test_mistakes_are_named() -> None:
     assert any("sensors of kind geomdist are left out: 1 (far)" in w for w in world.skeletons[0].warnings)
     with pytest.raises(kido.ModelError, match="has no actuators"):
         _ = mjcf.read("<mujoco/>").actuators
+
+
+def test_rangefinders_see_what_mujocos_see() -> None:
+    """The ground, a box, a ball, a capsule of the same tree, and nothing; a cutoff; other numbers are left out."""
+    sites = "".join(
+        f'<site name="{name}" pos="{pos}" zaxis="{axis}"/>'
+        for name, pos, axis in (
+            ("down", "0.2 0 0", "0.1 0.2 -1"), ("box", "0 0 0", "1 0 0"), ("ball", "0 0 0", "0.02 1 0.01"),
+            ("arm", "0 0 0", "0 -1 0.05"), ("none", "0 0 0", "0 0 1"),
+        )
+    )  # fmt: skip
+    text = f"""<mujoco><worldbody><geom name="floor" type="plane" size="5 5 1"/>
+    <geom type="box" size="0.3 2 2" pos="3 0 0" euler="0 0 10"/>
+    <body name="b" pos="0 2 1"><geom size="0.4"/></body>
+    <body name="r" pos="0 0 1"><joint name="j" type="ball"/><geom size="0.1"/>{sites}
+      <body name="c" pos="0 -0.6 0"><joint name="k"/><geom type="capsule" size="0.1 0.2"/></body></body></worldbody>
+    <sensor>{"".join(f'<rangefinder name="{n}" site="{n}"/>' for n in ("down", "box", "ball", "arm", "none"))}
+    <rangefinder name="near" site="box" cutoff="1.5"/></sensor></mujoco>"""
+    world, model = mjcf.read(text), mjcf.compile_model(text)
+    data = mujoco.MjData(model)
+    robot = world.skeletons[-1]
+    layout = MujocoLayout(robot, model)
+    for turn in ([0.0, 0.0, 0.0], [0.05, -0.02, 0.03]):
+        mujoco.mj_resetData(model, data)
+        mujoco.mj_integratePos(model, data.qpos, np.array([*turn, 0.1]), 1.0)
+        mujoco.mj_forward(model, data)
+        robot.positions = layout.our_positions(data.qpos)
+        assert (data.sensordata[:4] > 0.0).all() and data.sensordata[4] == -1.0
+        assert world.sensors.data == pytest.approx(data.sensordata, abs=1e-10)  # of rays of 1 km
+    other = mjcf.read(text.replace('cutoff="1.5"', 'data="dist normal"'))
+    assert "near" not in other.sensors
+    assert any("sensors of kind rangefinder are left out" in words for words in other.skeletons[0].warnings)

@@ -13,6 +13,7 @@ from kido.actuation.schema import BALL, CHAIN, LINEAR, PULLEY, SPHERE, THROUGH, 
 from kido.actuation.wrapping import TINY, wrap_inside, wrap_outside
 from kido.jit import kernel, view
 from kido.kernels.kinematics import transforms
+from kido.kernels.pulls import add_pull
 from kido.math.lie import matrix_to_rotation_vector
 from kido.math.so3 import cross, rotate, rotate_inverse, rotation_vector_to_matrix
 
@@ -58,15 +59,7 @@ def add_wrench(s, k, sign, x, y, z, m0, m1, m2, f0, f1, f2):
     if s.place_chain[k] < 0:
         return
     n = view(CHAIN, s.chain[s.place_chain[k]])
-    t, d, i = n.tree, n.data, s.place_body[k]
-    while i >= 0:
-        t0, t1, t2 = cross(x - d.p[i, 0], y - d.p[i, 1], z - d.p[i, 2], f0, f1, f2)
-        for j in range(t.first_dof[i], t.first_dof[i + 1]):
-            s.dense[n.first + j] += sign * (
-                d.H[j, 0] * (m0 + t0) + d.H[j, 1] * (m1 + t1) + d.H[j, 2] * (m2 + t2)
-                + d.H[j, 3] * f0 + d.H[j, 4] * f1 + d.H[j, 5] * f2
-            )  # fmt: skip
-        i = t.parent[i]
+    add_pull(n.tree, n.data, s.place_body[k], x, y, z, m0, m1, m2, f0, f1, f2, sign, n.first, s.dense)
 
 
 @kernel

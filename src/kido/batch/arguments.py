@@ -148,6 +148,8 @@ def whole_number(what: str, value: Any) -> int:
     Raises:
         StateError: it is none.
     """
+    if type(value) is int and 0 < value < 2**63:
+        return value
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 < value < 2**63:
         raise StateError(f"{what}: expected a whole number above 0, got {value!r}")
     return int(value)

@@ -160,14 +160,19 @@ class Job:
         records: tuple[Array, Array, Array],
     ):
         self.store, self.worlds, self.differences = store, worlds, differences
-        self.driven, self.commands, self.dofs = driven, commands, dofs
+        self.driven, self.dofs = driven, dofs
         self.total, self.hold, self.every, self.sensors, self.records = steps, hold, every, sensors, records
-        self.steps = np.zeros(store.number, np.int64)
-        self.errors: dict[int, str] = {}
-        self.finished = 0
-        self.stopped = False
-        self._next = 0
+        self.steps = np.empty(store.number, np.int64)
         self._lock = threading.Lock()
+        self.begin(commands)
+
+    def begin(self, commands: Array) -> None:
+        """Nothing is done yet; these are the commands."""
+        self.commands = commands
+        self.steps.fill(0)
+        self.errors: dict[int, str] = {}
+        self.finished = self._next = 0
+        self.stopped = False
 
     def take(self, most: int) -> np.ndarray:
         """The next worlds; none where there are no more."""

@@ -10,6 +10,7 @@ from kido.environment.atmosphere import (
     wing_force,
 )
 from kido.environment.gravity import SphericalHarmonics, gravity_gradient, oblate, point_mass, third_body
+from kido.environment.medium import FluidBox, FluidEllipsoid, Medium
 from kido.environment.models import (
     Atmosphere,
     Buoyancy,
@@ -55,7 +56,10 @@ __all__ = [
     "Atmosphere",
     "Buoyancy",
     "Drag",
+    "FluidBox",
+    "FluidEllipsoid",
     "MagneticField",
+    "Medium",
     "Orbit",
     "OrbitFrame",
     "Planet",

@@ -52,7 +52,7 @@ def check_vector_env(
     Example:
         >>> check_vector_env(
         ...     lambda **options: gymnasium.make_vec("Kido/Hopper-v0", max_episode_steps=20, **options),
-        ...     lambda: gymnasium.make("Kido/Hopper-v0", max_episode_steps=20),
+        ...     lambda: gymnasium.make("Kido/Hopper-v0", max_episode_steps=20, lanes=True),
         ... )
     """
     for mode in map(AutoresetMode, autoreset_modes):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kido.attributes import FixedAttributes
 from kido.batch import Worlds
 from kido.errors import ModelError, NameLookupError, StateError
+from kido.gym import measures
 from kido.gym.environment import Environment, Start
 from kido.gym.transition import Model, States, Transition
 from kido.rendering import Camera, Pinhole, Renderer, look_at
@@ -110,8 +111,7 @@ class Lanes(FixedAttributes):
             space = e.action_space
         else:
             driven = [self._dof(name, "gears") for name in e.gears]
-            in_a_row = driven == [*range(driven[0], driven[0] + len(driven))] if driven else False
-            self._driven = slice(driven[0], driven[-1] + 1) if in_a_row else np.array(driven, np.int64)
+            self._driven = np.array(driven, np.int64)
             self._gears = np.array(list(e.gears.values()), dtype=float)
             space = e.action_space or spaces.Box(-1.0, 1.0, (len(e.gears),), np.float32)
             if space.shape != (len(e.gears),):
@@ -204,14 +204,15 @@ class Lanes(FixedAttributes):
         return given
 
     def _commands(self, actions: NDArray, before: States) -> Array:
+        if self.environment.commands is None:
+            assert self._bounds is not None
+            commands = np.empty(self._q.shape)
+            measures.commands_of(actions.astype(float), *self._bounds, self._gears, self._driven, commands)
+            return commands
         if self._bounds is not None:
             low, high = self._bounds
             actions = np.minimum(np.maximum(actions, low), high)
-        if self.environment.commands is not None:
-            return self.environment.commands(actions, before)
-        commands = np.zeros(self._q.shape)
-        commands[:, self._driven] = self._gears * actions
-        return commands
+        return self.environment.commands(actions, before)
 
     def step(self, actions: NDArray) -> tuple[Transition, dict[int, str]]:
         """One step of the environment in all worlds, by checked actions.
@@ -233,13 +234,13 @@ class Lanes(FixedAttributes):
                 wrenches[k] = 0.0
         if self._speeds is not None:
             u = self._within(u)
-        self._q, self._u, actions = q, u, actions.copy()
-        self._last = found = Transition.of(
+        actions = actions.copy()
+        found = Transition.of(
             positions=q, velocities=u, _model=self._model, before=before, actions=actions,
             last_actions=self._last_actions, time_step=self.time_step, elapsed=self.elapsed,
             goals=self.goals, contact_wrenches=wrenches, actuator_forces=forces,
         )  # fmt: skip
-        self._last_actions = actions
+        vars(self).update(_q=q, _u=u, _last=found, _last_actions=actions)
         return found, failed
 
     def _within(self, u: Array) -> Array:

@@ -36,14 +36,14 @@ def within(values: Array, low: float, high: float) -> Array:
     return np.minimum(np.maximum(values, low), high)
 
 
-def between(values: Array, limits: Range) -> Any:
-    """Whether numbers are in an open interval."""
-    return (values > limits[0]) & (values < limits[1])
-
-
-def unless(healthy: Test, terminate: bool) -> Test | None:
+def _ends(healthy: Test, terminate: bool) -> Test | None:
     """Ends where a robot is not healthy, if that ends episodes."""
-    return (lambda t: ~t.once(healthy)) if terminate else None
+    return (lambda t: ~healthy(t)) if terminate else None
+
+
+def _opened(limits: Range) -> Range:
+    """An open interval as the closed one of the numbers in it."""
+    return float(np.nextafter(limits[0], np.inf)), float(np.nextafter(limits[1], -np.inf))
 
 
 # In a vertical plane --------------------------------------------------------------------------------------------
@@ -57,7 +57,7 @@ def _runner(
     weights: tuple[float, float],
     frame_skip: int,
     skip: int,
-    healthy: tuple[Test, float, bool] | None = None,
+    healthy: tuple[list[Range], float, bool] | None = None,
     fastest: float = np.inf,
 ) -> Environment:
     """A robot in a vertical plane.
@@ -65,33 +65,43 @@ def _runner(
     Args:
         weights: of the speed and of the effort.
         skip: coordinates that are not observed.
-        healthy: a test, the reward for it, and whether episodes end without.
+        healthy: open intervals of positions but the first and of velocities, as many as there are limits, the reward
+            for being in them, and whether episodes end without.
         fastest: observed velocities are clipped to this.
     """
+    world = model()
+    skeleton, step = world.skeletons[0], frame_skip * float(world.time_step)
+    dofs = skeleton.num_dofs
+    limits: list[Range] = [] if healthy is None else healthy[0]
+    bounds = np.array([*limits, *[(-np.inf, np.inf)] * (2 * dofs - 1 - len(limits))], dtype=float).T.copy()
+    numbers = np.array([*weights, 0.0 if healthy is None else healthy[1], step, fastest], dtype=float)
 
-    def speed(t: Transition) -> Array:
-        return t.rate(t.positions[:, 0], t.before.positions[:, 0])
+    def found(t: Transition) -> tuple[Array, Array]:
+        observed, terms = np.empty((len(t), 2 * dofs - skip)), np.empty((5, len(t)))
+        actions = t.actions.astype(float)
+        measures.runner(t.positions, t.velocities, t.before.positions, actions, bounds, numbers, observed, terms)
+        return observed, terms
 
     def reward(t: Transition) -> dict[str, Array]:
-        terms = {"forward": weights[0] * t.once(speed)}
-        if healthy is not None:
-            terms["survive"] = healthy[1] * t.once(healthy[0])
-        return terms | {"ctrl": effort(t, weights[1])}
+        speed, health, work, _, _ = t.once(found)[1]
+        return {"forward": speed, "ctrl": work} if healthy is None else {
+            "forward": speed, "survive": health, "ctrl": work,
+        }  # fmt: skip
 
     def info(t: Transition) -> dict[str, Array]:
-        found = {"x_position": t.positions[:, 0], "x_velocity": t.once(speed)}
-        return found | ({} if healthy is None else {"z_distance_from_origin": t.positions[:, 1] - 1.25})
+        moved = {"x_position": t.positions[:, 0], "x_velocity": t.once(found)[1][3]}
+        return moved | ({} if healthy is None else {"z_distance_from_origin": t.positions[:, 1] - 1.25})
 
     return Environment(
         name=name,
         model=model,
-        observation=lambda t: np.concatenate([t.positions[:, skip:], within(t.velocities, -fastest, fastest)], axis=1),
+        observation=lambda t: t.once(found)[0],
         reward=reward,
-        terminated=None if healthy is None else unless(healthy[0], healthy[2]),
+        terminated=None if healthy is None else _ends(lambda t: t.once(found)[1][4] > 0.0, healthy[2]),
         info=info,
         gears=gears,
         start=start,
-        skeleton=model().skeletons[0].name,
+        skeleton=skeleton.name,
         frame_skip=frame_skip,
         view=SIDE,
     )
@@ -114,14 +124,9 @@ def hopper(
     Source: Erez, Tassa, Todorov (2011), Infinite-horizon model predictive control for nonlinear periodic tasks.
     """
 
-    # of height, angle and the others, and of velocities: open intervals
-    low, high = np.array([healthy_z_range, healthy_angle_range, *[healthy_state_range] * 9], dtype=float).T
-    low[1], high[1] = max(low[1], healthy_state_range[0]), min(high[1], healthy_state_range[1])
-
-    def healthy(t: Transition) -> Any:
-        state = np.concatenate([t.positions[:, 1:], t.velocities], axis=1)
-        return ((state > low) & (state < high)).all(axis=1)
-
+    low, high = healthy_state_range  # of the angle and the others too, but not of the height
+    angle = max(low, healthy_angle_range[0]), min(high, healthy_angle_range[1])
+    healthy = [healthy_z_range, angle, *[healthy_state_range] * 9]
     return _runner(
         "Hopper", robots.hopper, dict.fromkeys(("thigh_joint", "leg_joint", "foot_joint"), 200.0),
         around([0.0, 1.25, *[0.0] * 4], uniform=reset_noise_scale), (forward_reward_weight, ctrl_cost_weight), 4,
@@ -141,10 +146,7 @@ def walker2d(
     exclude_current_positions_from_observation: bool = True,
 ) -> Environment:
     """A torso on two legs, to walk forward, as Walker2d-v5: 17 observations, 6 actions, steps of 0.008 s."""
-
-    def healthy(t: Transition) -> Any:
-        return between(t.positions[:, 1], healthy_z_range) & between(t.positions[:, 2], healthy_angle_range)
-
+    healthy = [healthy_z_range, healthy_angle_range]
     names = [f"{part}{side}_joint" for side in ("", "_left") for part in ("thigh", "leg", "foot")]
     return _runner(
         "Walker2d", robots.walker, dict.fromkeys(names, 100.0),
@@ -195,10 +197,40 @@ def external_wrenches(t: Transition) -> Array:
     return found
 
 
-def _floating_info(t: Transition, x_velocity: Array, y_velocity: Array) -> dict[str, Array]:
-    x, y = t.positions[:, 3], t.positions[:, 4]
-    found = {"x_position": x, "y_position": y, "distance_from_origin": np.sqrt(x * x + y * y)}
-    return found | {"x_velocity": x_velocity, "y_velocity": y_velocity}
+def _judged(
+    step: float, speed: float, work: float, health: float, heights: Range, pressure: float, costs: Range,
+    place: Callable[[States], Array], first: int, wrenches: Callable[[Transition], Array], terminate: bool,
+) -> dict[str, Any]:  # fmt: skip
+    """Rewards, ends and infos of a robot that floats, for its `Environment`.
+
+    Args:
+        step: of time of the environment [s].
+        speed, work, health, pressure: weights of rewards.
+        heights: closed interval of what is healthy.
+        costs: least and greatest of wrenches.
+        place: of what moves forward, its x in column `first`, then y.
+        wrenches: (worlds, bodies, 6) of contacts.
+        terminate: whether episodes end where it is not healthy.
+    """
+    numbers = np.array([speed, work, health, pressure, step, *heights, *costs], dtype=float)
+
+    def found(t: Transition) -> Array:
+        terms, actions = np.empty((8, len(t))), t.actions.astype(float)
+        measures.measure(t.positions, place(t), place(t.before), first, actions, t.once(wrenches), numbers, terms)
+        return terms
+
+    def reward(t: Transition) -> dict[str, Array]:
+        return dict(zip(("forward", "survive", "ctrl", "contact"), t.once(found), strict=False))
+
+    def info(t: Transition) -> dict[str, Array]:
+        _, _, _, _, vx, vy, distance, _ = t.once(found)
+        return {
+            "x_position": t.positions[:, 3], "y_position": t.positions[:, 4], "distance_from_origin": distance,
+            "x_velocity": vx, "y_velocity": vy,
+        }  # fmt: skip
+
+    ends = _ends(lambda t: t.once(found)[7] > 0.0, terminate)
+    return {"reward": reward, "terminated": ends, "info": info}
 
 
 def _around_floating(
@@ -251,34 +283,25 @@ def ant(
     model = robots.ant()
     skeleton = model.skeletons[0]
 
-    def healthy(t: Transition) -> Any:
-        z = t.positions[:, 5]
-        return (z >= healthy_z_range[0]) & (z <= healthy_z_range[1])
-
     def clipped(t: Transition) -> Array:
-        return within(t.once(external_wrenches), *contact_force_range).reshape(len(t), -1)
+        return within(external_wrenches(t), *contact_force_range)
 
     def observation(t: Transition) -> Array:
         q, u = floating(t)
         parts = [q[:, 2 if exclude_current_positions_from_observation else 0 :], u]
-        return np.concatenate([*parts, t.once(clipped)] if include_cfrc_ext_in_observation else parts, axis=1)
+        if include_cfrc_ext_in_observation:
+            parts.append(t.once(clipped).reshape(len(t), -1))
+        return np.concatenate(parts, axis=1)
 
-    def velocities(t: Transition) -> tuple[Array, Array]:
-        x, y = (t.rate(t.positions[:, k], t.before.positions[:, k]) for k in (3, 4))
-        return x, y
-
+    judged = _judged(
+        5 * float(model.time_step), forward_reward_weight, ctrl_cost_weight, healthy_reward, healthy_z_range,
+        contact_cost_weight, (-np.inf, np.inf), lambda s: s.positions, 3, clipped, terminate_when_unhealthy,
+    )  # fmt: skip
     return Environment(
         name="Ant",
         model=robots.ant,
         observation=observation,
-        reward=lambda t: {
-            "forward": forward_reward_weight * t.once(velocities)[0],
-            "survive": healthy_reward * t.once(healthy),
-            "ctrl": effort(t, ctrl_cost_weight),
-            "contact": -contact_cost_weight * np.square(t.once(clipped)).sum(axis=1),
-        },
-        terminated=unless(healthy, terminate_when_unhealthy),
-        info=lambda t: _floating_info(t, *t.once(velocities)),
+        **judged,
         gears={f"{part}_{k}": 150.0 for k in (4, 1, 2, 3) for part in ("hip", "ankle")},
         start=_around_floating(skeleton, 8, reset_noise_scale, reset_noise_scale),
         skeleton=skeleton.name,
@@ -316,10 +339,8 @@ def humanoid(
     Source: Tassa, Erez, Todorov (2012), Synthesis and stabilization of complex behaviors through online trajectory
     optimization.
     """
-    skeleton = robots.humanoid().skeletons[0]
-
-    def healthy(t: Transition) -> Any:
-        return between(t.positions[:, 5], healthy_z_range)
+    model = robots.humanoid()
+    skeleton = model.skeletons[0]
 
     def observation(t: Transition) -> Array:
         q, u = floating(t)
@@ -334,14 +355,10 @@ def humanoid(
             parts.append(t.once(external_wrenches).reshape(len(t), -1))
         return np.concatenate(parts, axis=1)
 
-    def velocities(t: Transition) -> tuple[Array, Array]:
-        rate = t.rate(t.com, t.before.com)
-        return rate[:, 0], rate[:, 1]
-
-    def contact(t: Transition) -> Array:
-        cost = contact_cost_weight * np.square(t.once(external_wrenches)).reshape(len(t), -1).sum(axis=1)
-        return -within(cost, *contact_cost_range)
-
+    judged = _judged(
+        5 * float(model.time_step), forward_reward_weight, ctrl_cost_weight, healthy_reward, _opened(healthy_z_range),
+        contact_cost_weight, contact_cost_range, lambda s: s.com, 0, external_wrenches, terminate_when_unhealthy,
+    )  # fmt: skip
     arms = [f"{side}_{part}" for side in ("right", "left") for part in ("shoulder1", "shoulder2", "elbow")]
     gears = dict.fromkeys(("abdomen_y", "abdomen_z", "abdomen_x"), 100.0)
     for side in ("right", "left"):
@@ -351,14 +368,7 @@ def humanoid(
         name="Humanoid",
         model=robots.humanoid,
         observation=observation,
-        reward=lambda t: {
-            "survive": healthy_reward * t.once(healthy),
-            "forward": forward_reward_weight * t.once(velocities)[0],
-            "ctrl": effort(t, ctrl_cost_weight),
-            "contact": contact(t),
-        },
-        terminated=unless(healthy, terminate_when_unhealthy),
-        info=lambda t: _floating_info(t, *t.once(velocities)),
+        **judged,
         gears=gears,
         action_space=spaces.Box(-0.4, 0.4, (17,), np.float32),
         start=_around_floating(skeleton, 17, reset_noise_scale, None),

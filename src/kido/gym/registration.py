@@ -64,7 +64,7 @@ def environment(name: str, **options: Any) -> Environment:
     return maker(**options)
 
 
-def make_single(name: str, *, render_mode: str | None = None, lanes: bool = True, **options: Any) -> KidoEnv:
+def make_single(name: str, *, render_mode: str | None = None, lanes: bool = False, **options: Any) -> KidoEnv:
     """What `gymnasium.make` calls."""
     return environment(name, **options).single(render_mode=render_mode, lanes=lanes)
 

@@ -32,13 +32,14 @@ def check_render_mode(environment: Environment, mode: Any) -> None:
 class KidoEnv(gymnasium.Env):
     """A `gymnasium.Env`: one world of an environment.
 
-    Its steps are, to the bit, those of a world of the vector environment with the same `lanes`.
+    Its steps are, to the bit, those of a world of the vector environment with the same `lanes`. A world by itself is
+    quicker without, which is the default here; many are with, which is the default there. They differ by rounding.
 
     Args:
         environment: the declaration.
         render_mode: "rgb_array" for images by `kido.rendering`, or None.
         max_episode_steps: after which episodes are truncated; None: never, as `gymnasium.make` does it by a wrapper.
-        lanes: as of `kido.batch.Worlds`. A world by itself is quicker without, and differs by rounding then.
+        lanes: as of `kido.batch.Worlds`.
 
     Raises:
         StateError: another render mode; of `step`, actions that are of another shape or not finite, before the first
@@ -51,7 +52,7 @@ class KidoEnv(gymnasium.Env):
         *,
         render_mode: str | None = None,
         max_episode_steps: int | None = None,
-        lanes: bool = True,
+        lanes: bool = False,
     ):
         check_render_mode(environment, render_mode)
         self.environment, self.render_mode, self.max_episode_steps = environment, render_mode, max_episode_steps

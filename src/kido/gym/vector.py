@@ -22,8 +22,8 @@ __all__ = ["KidoVectorEnv"]
 class KidoVectorEnv(VectorEnv):
     """A `gymnasium.vector.VectorEnv`: many worlds of an environment, eight of which step together in each thread.
 
-    Every world is, to the bit, the single environment with its seed, whatever their number and that of threads.
-    `kido.gym.check_vector_env` holds this.
+    Every world is, to the bit, the single environment with its seed and the same `lanes`, whatever their number and
+    that of threads. `kido.gym.check_vector_env` holds this.
 
     Args:
         environment: the declaration.

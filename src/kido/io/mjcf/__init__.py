@@ -16,6 +16,7 @@ of a file is what is read. What the format means here:
 - Actuators and tendons are those of `kido.actuation`: `kido.actuation.Actuators.of(world)` has them by name.
 
 - Equalities that are active are constraints of the world and hold rigidly, limits and friction of tendons as well.
+- A fluid (`density`, `viscosity`, `wind`) is a `kido.environment.Medium` of each skeleton that moves.
 - The world is a `MjcfWorld`: `actuators`, `sensors` and `keyframes` by name.
 
 Files of USD (``.usda``, ``.usd``, ``.usdc``, ``.usdz``) with UsdPhysics, Newton's or MuJoCo's schemas are read in the
@@ -38,6 +39,7 @@ from kido.io.mjcf.actuators import ActuatorReader
 from kido.io.mjcf.compiler import TEXT_NAME, compile_model, flex_names
 from kido.io.mjcf.contacts import MjcfSurfaces, filter_contacts
 from kido.io.mjcf.equalities import EqualityReader
+from kido.io.mjcf.fluid import add_media
 from kido.io.mjcf.remarks import LeftOut
 from kido.io.mjcf.sensors import Sensor, SensorReader, Sensors
 from kido.io.mjcf.shapes import ShapeReader
@@ -101,7 +103,7 @@ def read(
     shapes = ShapeReader(trees, left_out, visuals=visuals, collisions=collisions, springs=contacts == "springs")
     shapes.add_geoms()
     shapes.add_sites()
-    world = _world(model, left_out)
+    world = _world(model)
     world.uri = None if is_text(source) else str(source)
     for skeleton in trees.skeletons:
         skeleton.uri = world.uri
@@ -113,15 +115,14 @@ def read(
     equalities = EqualityReader(reader, world, actuators)
     equalities.add_equalities()
     equalities.add_tendons()
+    add_media(trees, world)
     trees.skeletons[0].warnings.extend(left_out.remarks())
     return world
 
 
-def _world(model: Any, left_out: LeftOut) -> MjcfWorld:
+def _world(model: Any) -> MjcfWorld:
     """A world with the gravity and time step of a model."""
     m: Any = model
     option = m.opt
     gravity = (0.0, 0.0, 0.0) if int(option.disableflags) & NO_GRAVITY else option.gravity
-    if option.density or option.viscosity:
-        left_out.add("forces of a medium are left out", f"density {option.density:g}, viscosity {option.viscosity:g}")
     return MjcfWorld(m.names[: m.names.index(b"\0")].decode() or "world", gravity, float(option.timestep))

@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from kido.actuation import Actuators
+from kido.collision import RaycastOption
 from kido.io.mjcf.zones import Zone
 from kido.reprs import brief
 from kido.simulation import World
 from kido.skeleton import BodyNode, DegreeOfFreedom
 
 Array = NDArray[np.float64]
+FARTHEST = 1000.0  # [m] that rangefinders look
 
 
 @dataclass(frozen=True)
@@ -202,6 +204,15 @@ def touch(world: World, site: Frame, zone: Zone) -> float:
     return total
 
 
+def rangefinder(world: World, site: Frame) -> float:
+    """Distance along a site's axis z to the first shape that collides, of other bodies; -1 where there is none in
+    `FARTHEST` [m]. MuJoCo meets shapes that are only seen too, and from within what it starts in."""
+    X = site.pose
+    others = RaycastOption(filter=lambda shape: getattr(shape, "body", None) is not site.body)
+    found = world.collision_group.raycast(X[:3, 3], X[:3, 3] + FARTHEST * X[:3, 2], others)
+    return FARTHEST * float(found.fractions[0]) if found.hit[0] else -1.0
+
+
 Parts = list[tuple[Frame, float, Array]]
 
 
@@ -261,6 +272,7 @@ OF_SITES = {
     "gyro": gyro,
     "force": force,
     "torque": torque,
+    "rangefinder": rangefinder,
 }
 SUBTREES = {"subtreecom": subtree_com, "subtreelinvel": subtree_velocity, "subtreeangmom": subtree_momentum}
 OF_WORLDS = {"clock": clock, "e_kinetic": kinetic_energy}

@@ -27,6 +27,7 @@ Array = NDArray[np.float64]
 Reading = Callable[[World], Any]
 BODY, XBODY, GEOM, SITE, CAMERA = 1, 2, 5, 6, 7  # mjtObj
 POSITIVE = 1  # of mjtDataType
+DISTANCE = 1  # bit of mjtRayDataField
 FRAMES = {  # where a kind of objects has its pose in its body: position and quaternion, body
     BODY: ("body_ipos", "body_iquat", None),
     XBODY: (None, None, None),
@@ -77,6 +78,9 @@ class Sensors(FixedAttributes, Mapping[str, Array]):
         sensor = self._sensors[name]
         value = np.asarray(sensor.read(self._world), float).reshape(sensor.size)
         return fixed(np.clip(value, sensor.low, sensor.high))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._sensors
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._sensors)
@@ -149,6 +153,8 @@ class SensorReader:
             reference = int(m.sensor_refid[k])
             base = None if reference < 0 else self._frame(int(m.sensor_reftype[k]), reference)
             return ReadingOf(readings.OF_FRAMES[kind], self._frame(int(m.sensor_objtype[k]), number), base)
+        if kind == "rangefinder" and (int(m.sensor_objtype[k]) != SITE or int(m.sensor_intprm[k, 0]) != DISTANCE):
+            return None  # of cameras, or other numbers than the distance
         if kind in readings.OF_SITES:
             return ReadingOf(readings.OF_SITES[kind], self._frame(SITE, number))
         if kind == "touch":

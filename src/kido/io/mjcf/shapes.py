@@ -169,8 +169,6 @@ class ShapeReader:
             self.left_out.add("margin and gap of geoms are left out", name)
         if np.any(m.geom_adhesion[g]):
             self.left_out.add("adhesion of geoms is left out", name)
-        if np.any(m.geom_fluid[g]):
-            self.left_out.add("forces of a fluid on geoms are left out", name)
         motion: dict[str, Any] = {}
         if np.any(m.geom_surfacevel[g]):
             motion = self._motion(np.asarray(m.geom_surfacevel[g], float), name)

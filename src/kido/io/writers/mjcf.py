@@ -16,6 +16,7 @@ from scipy.spatial.transform import Rotation
 
 from kido.actuation import ActuatorLink, Actuators, Linear, TendonLimits
 from kido.constraints import BallJointConstraint, CouplerConstraint, CouplerForces, WeldJointConstraint
+from kido.environment import FluidBox, Medium
 from kido.io.fields import free_name
 from kido.io.writers.mjcf_actuators import ActuatorWriter
 from kido.io.writers.mjcf_geoms import GeomWriter
@@ -66,9 +67,9 @@ class _Writer:
         self.skeletons = [model] if isinstance(model, Skeleton) else list(model.skeletons)
         self.root = document("mujoco", model=model.name)
         add(self.root, "compiler", angle="radian", autolimits="true", inertiafromgeom="false")
-        option = add(self.root, "option", gravity=vector(model.gravity))
+        self.option = add(self.root, "option", gravity=vector(model.gravity))
         if isinstance(model, World):
-            option.set("timestep", number(model.time_step))
+            self.option.set("timestep", number(model.time_step))
         self.assets = add(self.root, "asset")
         self.holder = add(self.root, "worldbody")
         self.sections = {key: document(key) for key in ("contact", "tendon", "actuator", "equality", "keyframe")}
@@ -83,6 +84,19 @@ class _Writer:
         self.start: list[float] = []
         self.moved = False
 
+    def _add_media(self, world: World) -> None:
+        """The fluid, if there is one for all that moves, which acts by inertia boxes."""
+        media = [c for c in world.controllers if isinstance(c, Medium)]
+        fluids = {(c.density, c.viscosity, *c.wind) for c in media}
+        moving = {s for s in self.skeletons if s.num_dofs and not s.kinematic}
+        boxes = all(isinstance(shape, FluidBox) for c in media for shape in c.shapes)
+        if len(fluids) == 1 and boxes and {c.skeleton for c in media} == moving:
+            density, viscosity, *wind = fluids.pop()
+            for key, value in (("density", number(density)), ("viscosity", number(viscosity)), ("wind", vector(wind))):
+                self.option.set(key, value)
+        elif media:
+            self.unsupported.remark("a fluid that is not the same for all, or acts by ellipsoids, is left out")
+
     def text(self) -> str:
         """The whole file."""
         for skeleton in self.skeletons:
@@ -93,6 +107,7 @@ class _Writer:
         if isinstance(self.model, World):
             if any(isinstance(c, ActuatorLink) for c in self.model.controllers):
                 self.actuators.add(Actuators.of(self.model))
+            self._add_media(self.model)
             for constraint in self.model.constraint_set.added:
                 self._add_constraint(constraint)
         for skeleton in self.skeletons:
