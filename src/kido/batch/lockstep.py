@@ -28,7 +28,7 @@ from kido.batch.lockstep_motion import (
     scatter_motion,
     scatter_rest,
 )
-from kido.batch.lockstep_newton import apply_together, clear_pulls, solve_together
+from kido.batch.lockstep_newton import apply_together, clear_pulls, finish_lanes, solve_together
 from kido.batch.lockstep_step import predict_others
 from kido.batch.lockstep_struct import (
     FEW,
@@ -155,7 +155,7 @@ class Lockstep:
         x.wide_problem = _wide(WIDE_PROBLEM, regularized, problem, origins, own)
         x.gather, x.predict, x.scatter = gather_states, predict_together, scatter_motion
         x.lay_out, x.clear, x.fill = lay_out_blocks, clear_blocks, fill_blocks
-        x.solve, x.keep, x.predict_others = solve_together, keep_solutions, predict_others
+        x.solve, x.finish, x.keep, x.predict_others = solve_together, finish_lanes, keep_solutions, predict_others
         x.clear_pulls, x.pull, x.apply = clear_pulls, pull_together, apply_together
         x.keep_velocities, x.scatter_rest = keep_velocities, scatter_rest
         x.gather_ends, x.products, x.keep_ends = gather_ends, products_together, keep_ends
