@@ -28,7 +28,8 @@ from kido.batch.lockstep_motion import (
     scatter_motion,
     scatter_rest,
 )
-from kido.batch.lockstep_newton import apply_together, clear_pulls, finish_lanes, solve_together
+from kido.batch.lockstep_newton import apply_together, clear_pulls, solve_together
+from kido.batch.lockstep_single import finish_lanes, single_of
 from kido.batch.lockstep_step import predict_others
 from kido.batch.lockstep_struct import (
     FEW,
@@ -161,6 +162,7 @@ class Lockstep:
         x.gather_ends, x.products, x.keep_ends = gather_ends, products_together, keep_ends
         x.gather_floating, x.balance, x.keep_floating = gather_floating, balance_together, keep_floating
         x.begin_islands, x.solve_one, x.go_on_with, x.end_islands = begin_islands, solve_one, go_on_with, end_islands
+        x.single = single_of(x)
         x.time_step, x.robot[:] = engine.world.time_step, _robots(engine)
         self.data.has_external[:] = engine.data.has_external
         for lane, world in enumerate(worlds):

@@ -9,54 +9,29 @@ from __future__ import annotations
 
 import math
 
-from kido.batch.lockstep_few import columns_of, solve_few
-from kido.batch.lockstep_struct import FEW, LANE_NUMBERS, LOCKSTEP
-from kido.constraints.row_origins import ROW_ORIGINS
+from kido.batch.lockstep_few import columns_of
+from kido.batch.lockstep_iterations import go_on, keep_impulses
+from kido.batch.lockstep_struct import LOCKSTEP
 from kido.constraints.tree_newton import (
     PATIENCE,
     REST_STEPS,
-    WARM,
     apply_to_few,
     apply_to_tree,
-    follow_tree,
-    hold_blocks,
     make_admissible,
 )
-from kido.jit import LANES, callback, kernel, view, where_positive
-from kido.jit.compile import thread_view
+from kido.jit import callback, kernel, view, where_positive
 from kido.kernels.chain_impulses import apply_chain, clear_impulses
-from kido.kernels.regularized_tree import REGULARIZED, list_held, release_tree, solve_held_tree, weigh_held
-from kido.kernels.touched_laws import invert_held, release_touched
+from kido.kernels.regularized_tree import list_held, weigh_held
+from kido.kernels.touched_laws import invert_held
 from kido.math.choices import any_positive, both, either
-from kido.solvers.certify import measure_rows
 from kido.solvers.default import HOPELESS, TREE_STEPS
 from kido.solvers.history import BEST_ROW, gather
 from kido.solvers.laws import (
-    FIRM_PENALTY,
     GOOD_MERIT,
     LAW_PENALTY,
-    V,
-    adapt,
-    keep_iterate,
-    take_back,
-    tree_penalty,
 )
-from kido.solvers.problem import BOUNDED, PROBLEM
-from kido.tree.schema import DATA, TREE
 
-FEW_LEFT = 2  # lanes that go on one by one
 LEFT_BEHIND = math.inf  # merit of a lane that goes on by itself
-
-
-@kernel
-def keep_impulses(c, live):
-    """Where `live` is not positive, the impulses that BEST_ROW holds."""
-    k = 0
-    for b in range(c.num_blocks):
-        i = c.row[b]
-        for r in range(1 if c.kind[b] == BOUNDED else 3):
-            c.impulse[i + r] = where_positive(live, c.impulse[i + r], c.history[BEST_ROW, k])
-            k += 1
 
 
 @kernel
@@ -66,97 +41,11 @@ def is_left(c, merit):
 
 
 @kernel
-def first_penalty(merit, done, vain, penalty):
-    """Penalty of the next iteration: a firm one where there is nothing left but digits, and after a warm start."""
-    cold = both(merit - 1.0, either(done, merit - WARM))
-    return where_positive(cold, tree_penalty(merit, vain, penalty), FIRM_PENALTY)
-
-
-@kernel
 def measure(t, d, c, src, y, few, dense, tree_index, columns):
     """What impulses do to what they act on. Returns what `measure_rows` does."""
     if dense:
         return apply_to_few(c, src, y, few, few, 1, 0, 0, columns)
     return apply_to_tree(t, d, c, src, y, 0, tree_index)
-
-
-@kernel
-def iterate(t, d, c, src, y, few, dense, tree_index, columns, penalty, h):
-    """Impulses and row velocities by the blocks' laws, linearized, with the equations of motion."""
-    if dense:
-        release_touched(y, few, 0)
-        hold_blocks(c, src, y, 0, penalty)
-        solve_few(y, few, columns)
-    else:
-        first, number = t.tree_body[tree_index], y.number[tree_index]
-        release_tree(t, y, first, number)
-        hold_blocks(c, src, y, 0, penalty)
-        solve_held_tree(t, d, y, first, number, h)
-    follow_tree(c, src, y, 0)
-
-
-@kernel
-def go_on(t, d, c, src, y, few, own, dense, tree_index, h):
-    """One iteration, of lanes or of a single one of them, whose `inner` is positive; it says then whether more follow."""
-    columns = columns_of(few)
-    merit, done, vain, penalty, best = own.merit[0], own.taken[0], own.vain[0], own.penalty[0], own.best[0]
-    cold, more, inner = own.cold[0], own.more[0], own.inner[0]
-    unsolved = both(inner, merit - 1.0)
-    rough = either(unsolved, c.island_residual[0] - c.newton_tolerance)
-    fine = where_positive(rough, -1.0, inner)
-    more = where_positive(fine, 0.0, where_positive(both(inner, 0.0 - unsolved), more - 1.0, more))
-    inner = where_positive(fine, -1.0, inner)
-    own.more[0], own.inner[0] = more, inner
-    if not any_positive(inner):
-        return
-    held = first_penalty(merit, done, vain, penalty)
-    keep_iterate(c, 0)
-    iterate(t, d, c, src, y, few, dense, tree_index, columns, held, h)
-    keep_impulses(c, inner)
-    last = merit
-    merit = where_positive(inner, measure_rows(c, 0, V), merit)
-    grew = both(inner, merit - last)
-    rested = where_positive(last - 1.0, -1.0, both(grew, cold))  # solved it was: the step is taken back, and all
-    if any_positive(grew):
-        take_back(c, 0, where_positive(grew, where_positive(rested, 1.0, 0.5), 0.0 * grew))
-        merit = where_positive(grew, measure_rows(c, 0, V), merit)
-    gather(c, 0, BEST_ROW)
-    done += where_positive(inner, 1.0, 0.0)
-    more, inner = where_positive(rested, 0.0, more), where_positive(rested, -1.0, inner)
-    least, times, sigma = adapt(merit, last, best, vain, penalty)
-    own.best[0], vain = where_positive(inner, least, best), where_positive(inner, times, vain)
-    own.penalty[0] = where_positive(inner, sigma, penalty)
-    inner = both(both(inner, HOPELESS - merit), either(merit - GOOD_MERIT, more))
-    own.merit[0], own.taken[0], own.vain[0], own.more[0] = merit, done, vain, more
-    own.inner[0] = both(inner, both(TREE_STEPS - done, PATIENCE - vain))
-
-
-@callback
-def finish_lanes(address, tree_index, unused_1, unused_2):
-    """The iterations of lanes that go on by themselves, where there are few: a lane by itself is quicker than eight.
-
-    By the same source, operations and blocks: what a lane finds does not depend on how many are left.
-
-    Returns:
-        How many lanes go on together.
-    """
-    x = view(LOCKSTEP, address)
-    own, few = x.own.address, x.few.address
-    number = 0
-    for j in range(LANES):
-        number += 1 if thread_view(LANE_NUMBERS, own, j).inner[0] > 0.0 else 0
-    if number > FEW_LEFT:
-        return number
-    for j in range(LANES):
-        lane = thread_view(LANE_NUMBERS, own, j)
-        while lane.inner[0] > 0.0:
-            go_on(
-                *(thread_view(TREE, x.tree.address, j), thread_view(DATA, x.data.address, j)),
-                *(thread_view(PROBLEM, x.problem.address, j), thread_view(ROW_ORIGINS, x.origins.address, j)),
-                *(thread_view(REGULARIZED, x.regularized.address, j), thread_view(FEW, few, j)),
-                *(lane, x.dense != 0, tree_index, x.time_step),
-            )
-    return 0
 
 
 @kernel

@@ -119,6 +119,18 @@ class WIDE_FEW(Struct):
     Omega = floats("slots", "rows", "columns")
 
 
+class SINGLE(Struct):
+    """One lane by itself."""
+
+    tree = reference(TREE)
+    data = reference(DATA)
+    problem = reference(PROBLEM)
+    origins = reference(ROW_ORIGINS)
+    regularized = reference(REGULARIZED)
+    few = reference(FEW)
+    own = reference(LANE_NUMBERS)
+
+
 class LOCKSTEP(Struct):
     tree = reference(TREE, lanes=True, doc="the forest of each of the worlds")
     data = reference(DATA, lanes=True)
@@ -131,6 +143,7 @@ class LOCKSTEP(Struct):
     wide_problem = reference(WIDE_PROBLEM)
     few = reference(FEW, lanes=True)
     wide_few = reference(WIDE_FEW)
+    single = reference(SINGLE, doc="room for one lane by itself")
     time_step = number("s")
     world = integers(LANES, doc="addresses of the worlds; 0: none in this lane")
     phase = integer(doc="which part of the step comes next")
