@@ -12,13 +12,7 @@ import math
 from kido.batch.lockstep_few import columns_of
 from kido.batch.lockstep_iterations import go_on, keep_impulses
 from kido.batch.lockstep_struct import LOCKSTEP
-from kido.constraints.tree_newton import (
-    PATIENCE,
-    REST_STEPS,
-    apply_to_few,
-    apply_to_tree,
-    make_admissible,
-)
+from kido.constraints.tree_newton import PATIENCE, REST_STEPS, apply_to_few, apply_to_tree, make_admissible
 from kido.jit import callback, kernel, view, where_positive
 from kido.kernels.chain_impulses import apply_chain, clear_impulses
 from kido.kernels.regularized_tree import list_held, weigh_held
@@ -26,10 +20,7 @@ from kido.kernels.touched_laws import invert_held
 from kido.math.choices import any_positive, both, either
 from kido.solvers.default import HOPELESS, TREE_STEPS
 from kido.solvers.history import BEST_ROW, gather
-from kido.solvers.laws import (
-    GOOD_MERIT,
-    LAW_PENALTY,
-)
+from kido.solvers.laws import GOOD_MERIT, LAW_PENALTY
 
 LEFT_BEHIND = math.inf  # merit of a lane that goes on by itself
 

@@ -1,4 +1,4 @@
-"""The few lanes that Newton's method has not solved yet go on one by one, as numbers: each costs a quarter of eight.
+"""The few lanes that Newton's method has not solved yet go on one by one, as numbers, each at a third of the cost.
 
 By the source, the blocks and the order of operations that lanes have: what a lane finds is the same, bit for bit,
 whether it goes on by itself or not, and so whatever its neighbours are.
