@@ -29,6 +29,7 @@ from kido.batch.lockstep_motion import (
     scatter_rest,
 )
 from kido.batch.lockstep_newton import apply_together, clear_pulls, solve_together
+from kido.batch.lockstep_single import finish_lanes, single_of
 from kido.batch.lockstep_step import predict_others
 from kido.batch.lockstep_struct import (
     FEW,
@@ -155,12 +156,13 @@ class Lockstep:
         x.wide_problem = _wide(WIDE_PROBLEM, regularized, problem, origins, own)
         x.gather, x.predict, x.scatter = gather_states, predict_together, scatter_motion
         x.lay_out, x.clear, x.fill = lay_out_blocks, clear_blocks, fill_blocks
-        x.solve, x.keep, x.predict_others = solve_together, keep_solutions, predict_others
+        x.solve, x.finish, x.keep, x.predict_others = solve_together, finish_lanes, keep_solutions, predict_others
         x.clear_pulls, x.pull, x.apply = clear_pulls, pull_together, apply_together
         x.keep_velocities, x.scatter_rest = keep_velocities, scatter_rest
         x.gather_ends, x.products, x.keep_ends = gather_ends, products_together, keep_ends
         x.gather_floating, x.balance, x.keep_floating = gather_floating, balance_together, keep_floating
         x.begin_islands, x.solve_one, x.go_on_with, x.end_islands = begin_islands, solve_one, go_on_with, end_islands
+        x.single = single_of(x)
         x.time_step, x.robot[:] = engine.world.time_step, _robots(engine)
         self.data.has_external[:] = engine.data.has_external
         for lane, world in enumerate(worlds):

@@ -9,63 +9,26 @@ from __future__ import annotations
 
 import math
 
-from kido.batch.lockstep_few import columns_of, solve_few
+from kido.batch.lockstep_few import columns_of
+from kido.batch.lockstep_iterations import go_on, keep_impulses
 from kido.batch.lockstep_struct import LOCKSTEP
-from kido.constraints.tree_newton import (
-    PATIENCE,
-    REST_STEPS,
-    WARM,
-    apply_to_few,
-    apply_to_tree,
-    follow_tree,
-    hold_blocks,
-    make_admissible,
-)
+from kido.constraints.tree_newton import PATIENCE, REST_STEPS, apply_to_few, apply_to_tree, make_admissible
 from kido.jit import callback, kernel, view, where_positive
 from kido.kernels.chain_impulses import apply_chain, clear_impulses
-from kido.kernels.regularized_tree import list_held, release_tree, solve_held_tree, weigh_held
-from kido.kernels.touched_laws import invert_held, release_touched
+from kido.kernels.regularized_tree import list_held, weigh_held
+from kido.kernels.touched_laws import invert_held
 from kido.math.choices import any_positive, both, either
-from kido.solvers.certify import measure_rows
 from kido.solvers.default import HOPELESS, TREE_STEPS
 from kido.solvers.history import BEST_ROW, gather
-from kido.solvers.laws import (
-    FIRM_PENALTY,
-    GOOD_MERIT,
-    LAW_PENALTY,
-    V,
-    adapt,
-    keep_iterate,
-    take_back,
-    tree_penalty,
-)
-from kido.solvers.problem import BOUNDED
+from kido.solvers.laws import GOOD_MERIT, LAW_PENALTY
 
 LEFT_BEHIND = math.inf  # merit of a lane that goes on by itself
-
-
-@kernel
-def keep_impulses(c, live):
-    """Where `live` is not positive, the impulses that BEST_ROW holds."""
-    k = 0
-    for b in range(c.num_blocks):
-        i = c.row[b]
-        for r in range(1 if c.kind[b] == BOUNDED else 3):
-            c.impulse[i + r] = where_positive(live, c.impulse[i + r], c.history[BEST_ROW, k])
-            k += 1
 
 
 @kernel
 def is_left(c, merit):
     """Positive where merit is finite and an island that was measured needs iterations."""
     return both(HOPELESS - merit, either(merit - 1.0, c.island_residual[0] - c.newton_tolerance))
-
-
-@kernel
-def first_penalty(merit, done, vain, penalty):
-    """Penalty of the next iteration: a firm one where there is nothing left but digits, and after a warm start."""
-    cold = both(merit - 1.0, either(done, merit - WARM))
-    return where_positive(cold, tree_penalty(merit, vain, penalty), FIRM_PENALTY)
 
 
 @kernel
@@ -77,29 +40,21 @@ def measure(t, d, c, src, y, few, dense, tree_index, columns):
 
 
 @kernel
-def iterate(t, d, c, src, y, few, dense, tree_index, columns, penalty, h):
-    """Impulses and row velocities by the blocks' laws, linearized, with the equations of motion."""
-    if dense:
-        release_touched(y, few, 0)
-        hold_blocks(c, src, y, 0, penalty)
-        solve_few(y, few, columns)
-    else:
-        first, number = t.tree_body[tree_index], y.number[tree_index]
-        release_tree(t, y, first, number)
-        hold_blocks(c, src, y, 0, penalty)
-        solve_held_tree(t, d, y, first, number, h)
-    follow_tree(c, src, y, 0)
-
-
-@kernel
-def newton(t, d, c, src, y, few, dense, tree_index, h):
-    """Newton's method on the blocks in lanes (`tree_newton_island`). Returns the merit and the iterations of each."""
+def newton(x, dense, tree_index):
+    """Newton's method on the blocks in lanes (`tree_newton_island`); leaves merit and iterations of each."""
+    t = x.tree
+    d = x.data
+    c = x.problem
+    src = x.origins
+    y = x.regularized
+    few = x.few
+    own = x.own
     columns = columns_of(few)
     merit = measure(t, d, c, src, y, few, dense, tree_index, columns)
     none = 0.0 * c.step[0]
-    done, vain, penalty, best = none, none, none + LAW_PENALTY, merit
-    cold = merit - 1.0
-    more = where_positive(cold, 1.0, float(REST_STEPS)) + none
+    own.taken[0], own.vain[0], own.penalty[0], own.best[0] = none, none, none + LAW_PENALTY, merit
+    own.cold[0] = merit - 1.0
+    own.more[0] = where_positive(own.cold[0], 1.0, float(REST_STEPS)) + none
     outer = is_left(c, merit)
     if any_positive(outer):
         if dense:
@@ -107,46 +62,19 @@ def newton(t, d, c, src, y, few, dense, tree_index, h):
             outer = both(outer, HOPELESS - merit)
         else:
             weigh_held(t, d, y, t.tree_body[tree_index], t.tree_body[tree_index + 1])
+    own.merit[0] = merit
     while any_positive(outer):
         gather(c, 0, BEST_ROW)
-        inner = both(outer, either(merit - GOOD_MERIT, more))
-        while any_positive(inner):
-            unsolved = both(inner, merit - 1.0)
-            rough = either(unsolved, c.island_residual[0] - c.newton_tolerance)
-            fine = where_positive(rough, -1.0, inner)
-            more = where_positive(fine, 0.0, where_positive(both(inner, 0.0 - unsolved), more - 1.0, more))
-            inner = where_positive(fine, -1.0, inner)
-            if not any_positive(inner):
-                break
-            held = first_penalty(merit, done, vain, penalty)
-            keep_iterate(c, 0)
-            iterate(t, d, c, src, y, few, dense, tree_index, columns, held, h)
-            keep_impulses(c, inner)
-            last = merit
-            merit = where_positive(inner, measure_rows(c, 0, V), merit)
-            grew = both(inner, merit - last)
-            rested = where_positive(
-                last - 1.0, -1.0, both(grew, cold)
-            )  # solved it was: the step is taken back, and all
-            if any_positive(grew):
-                take_back(c, 0, where_positive(grew, where_positive(rested, 1.0, 0.5), none))
-                merit = where_positive(grew, measure_rows(c, 0, V), merit)
-            gather(c, 0, BEST_ROW)
-            done += where_positive(inner, 1.0, 0.0)
-            more, inner = where_positive(rested, 0.0, more), where_positive(rested, -1.0, inner)
-            least, times, sigma = adapt(merit, last, best, vain, penalty)
-            best, vain = where_positive(inner, least, best), where_positive(inner, times, vain)
-            penalty = where_positive(inner, sigma, penalty)
-            inner = both(both(inner, HOPELESS - merit), either(merit - GOOD_MERIT, more))
-            inner = both(inner, both(TREE_STEPS - done, PATIENCE - vain))
+        own.inner[0] = both(outer, either(own.merit[0] - GOOD_MERIT, own.more[0]))
+        while x.finish(x, tree_index) > 0:
+            go_on(t, d, c, src, y, few, own, dense, tree_index, x.time_step)
         make_admissible(c, 0)
         keep_impulses(c, outer)
-        finite = HOPELESS - merit
+        finite = HOPELESS - own.merit[0]
         measured = measure(t, d, c, src, y, few, dense, tree_index, columns)
-        merit = where_positive(outer, where_positive(finite, measured, LEFT_BEHIND), merit)
-        outer = both(both(outer, HOPELESS - merit), either(merit - 1.0, more))
-        outer = both(outer, both(TREE_STEPS - done, PATIENCE - vain))
-    return merit, done
+        own.merit[0] = where_positive(outer, where_positive(finite, measured, LEFT_BEHIND), own.merit[0])
+        outer = both(both(outer, HOPELESS - own.merit[0]), either(own.merit[0] - 1.0, own.more[0]))
+        outer = both(outer, both(TREE_STEPS - own.taken[0], PATIENCE - own.vain[0]))
 
 
 @kernel
@@ -160,16 +88,12 @@ def hold_all(t, y, tree_index):
 
 @callback
 def solve_together(address, tree_index, unused_1, unused_2):
-    """`newton` for a robot in lanes; `merit` and `taken` of each lane are what it returns."""
+    """`newton` for a robot in lanes."""
     x = view(LOCKSTEP, address)
-    t = x.tree
-    y = x.regularized
-    own = x.own
     dense = x.dense != 0
     if not dense:
-        hold_all(t, y, tree_index)
-    merit, taken = newton(t, x.data, x.problem, x.origins, y, x.few, dense, tree_index, x.time_step)
-    own.merit[0], own.taken[0] = merit, taken
+        hold_all(x.tree, x.regularized, tree_index)
+    newton(x, dense, tree_index)
     return 0
 
 

@@ -79,6 +79,12 @@ class LANE_NUMBERS(Struct):
     status = floats(1)
     merit = floats(1)
     taken = floats(1)
+    best = floats(1, doc="least merit so far (`kido.solvers.laws.adapt`)")
+    vain = floats(1)
+    penalty = floats(1)
+    cold = floats(1, doc="positive: the warm start was no solution")
+    more = floats(1, doc="iterations after the tolerance is met")
+    inner = floats(1, doc="positive: iterations go on")
     rigid = floats("dofs", doc="1: a row holds the coordinate, so that it has the acceleration that this row gave it")
     damping = floats("dofs", doc="work: damping of coordinates")
 
@@ -113,6 +119,18 @@ class WIDE_FEW(Struct):
     Omega = floats("slots", "rows", "columns")
 
 
+class SINGLE(Struct):
+    """One lane by itself."""
+
+    tree = reference(TREE)
+    data = reference(DATA)
+    problem = reference(PROBLEM)
+    origins = reference(ROW_ORIGINS)
+    regularized = reference(REGULARIZED)
+    few = reference(FEW)
+    own = reference(LANE_NUMBERS)
+
+
 class LOCKSTEP(Struct):
     tree = reference(TREE, lanes=True, doc="the forest of each of the worlds")
     data = reference(DATA, lanes=True)
@@ -125,6 +143,7 @@ class LOCKSTEP(Struct):
     wide_problem = reference(WIDE_PROBLEM)
     few = reference(FEW, lanes=True)
     wide_few = reference(WIDE_FEW)
+    single = reference(SINGLE, doc="room for one lane by itself")
     time_step = number("s")
     world = integers(LANES, doc="addresses of the worlds; 0: none in this lane")
     phase = integer(doc="which part of the step comes next")
@@ -158,6 +177,7 @@ class LOCKSTEP(Struct):
     clear = stage(doc="no block in any lane: (lockstep)")
     fill = stage(doc="blocks of worlds to lanes: (lockstep, tree)")
     solve = stage(doc="Newton's method along the tree in lanes: (lockstep, tree)")
+    finish = stage(doc="iterations of the few lanes that are left: (lockstep, tree); returns how many still are")
     keep = stage(doc="impulses to the worlds, and what they pull at: (lockstep, tree)")
     clear_pulls = stage(doc="no impulses on a robot: (lockstep, tree)")
     pull = stage(doc="those of solved islands: (lockstep, tree)")
