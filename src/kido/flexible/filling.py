@@ -48,9 +48,7 @@ def fill(parts: Sequence[Links]) -> FLEX:
         linear[k : k + m.number] = np.hstack([_six(m.J1), m.R1, m.S1])
     constants = MODES(
         linear=linear,
-        slope=_rows(
-            12, [np.hstack([_six(2.0 * _flat(m.J2, 3, 3)), _flat(m.R2, 3), _flat(m.S2, 3)]) for m in modes]
-        ),
+        slope=_rows(12, [np.hstack([_six(2.0 * _flat(m.J2, 3, 3)), _flat(m.R2, 3), _flat(m.S2, 3)]) for m in modes]),
         swing=_rows(
             9, [np.hstack([_flat(m.R2 - m.R2.swapaxes(0, 1), 3), _flat(m.R2, 3), _flat(m.S2, 3)]) for m in modes]
         ),
