@@ -14,6 +14,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -56,6 +57,8 @@ def run(works: Iterable[Work], seconds: float = SECONDS) -> Counter[str]:
                 outcome = "right" if work() else "WRONG"
             except Exception as error:
                 outcome = type(error).__name__
+                if not isinstance(error, kido.ConcurrencyError):
+                    traceback.print_exc()
             counts[outcome] += 1
 
     threads = [threading.Thread(target=loop, args=(work,), name=f"racer {k}") for k, work in enumerate(works)]

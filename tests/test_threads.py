@@ -40,7 +40,7 @@ def test_calls_in_threads_give_right_numbers_or_are_refused(name: str, tmp_path:
     counts = json.loads(done.stdout.splitlines()[-1])
     assert counts.pop("right") > 0
     assert counts.pop("WRONG", 0) == 0
-    assert counts.keys() <= ({"ConcurrencyError"} if name in REFUSING else set())
+    assert counts.keys() <= ({"ConcurrencyError"} if name in REFUSING else set()), done.stderr[-2000:]
 
 
 def in_thread(call: Any) -> Any:

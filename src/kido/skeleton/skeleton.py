@@ -114,7 +114,8 @@ class Skeleton(StateView, SkeletonEditing, Carrier):
     @property
     def turn(self) -> Turn:
         """Whose turn it is to change it: in a world that of the world."""
-        return self._turn if self.host is None else self.host.turn
+        host = self.host  # once: another thread may take the skeleton out of its world meanwhile
+        return self._turn if host is None else host.turn
 
     @property
     def state(self) -> State:

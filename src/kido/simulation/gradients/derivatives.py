@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from kido.arrays import fixed
 from kido.errors import ModelError, StateError
 from kido.jit.duals import DIRECTIONS
+from kido.math.transform import numbers_or_nan
 from kido.simulation.gradients.impulses import Impulses, contact_modes
 from kido.simulation.gradients.mirror import Mirror, NoRoom
 from kido.simulation.gradients.parameters import Change, directions
@@ -283,7 +284,7 @@ def pull_back(
 ) -> tuple[Array, Array, dict[str, Array]]:
     """See `World.pull_back`."""
     n = len(world.engine.data.q)
-    g = np.asarray(gradient, dtype=float)
+    g = numbers_or_nan(gradient)
     if g.shape != (2 * n,) or not np.isfinite(g).all():
         raise StateError(f"world {world.name!r}: pull_back: expected {2 * n} finite numbers, got {gradient!r:.80}")
     wanted = directions(world, parameters)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.attributes import dataclass
 from kido.errors import StateError
+from kido.math.transform import numbers_or_nan
 from kido.reprs import brief
 
 Array = NDArray[np.float64]
@@ -45,7 +46,7 @@ class StepDerivatives:
         Raises:
             StateError: an array of another shape, or not finite.
         """
-        g = np.asarray(gradient, dtype=float)
+        g = numbers_or_nan(gradient)
         if g.shape != (len(self.by_state),) or not np.isfinite(g).all():
             raise StateError(f"pull_back: expected {len(self.by_state)} finite numbers, got {gradient!r:.80}")
         of_parameters = {name: g @ made for name, made in self.by_parameters.items()}

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.arrays import fixed
 from kido.errors import ModelError, StateError
+from kido.math.transform import numbers_or_nan
 from kido.simulation.gradients.derivatives import by_duals, by_formulas, carried_derivatives, differentiator
 from kido.simulation.gradients.parameters import directions
 from kido.simulation.gradients.refusals import check_supported
@@ -80,7 +81,7 @@ def rollout_gradient(
     what = f"world {world.name!r}: rollout_gradient"
     engine = world.engine
     n = len(engine.data.q)
-    given = np.array(commands, dtype=float)
+    given = numbers_or_nan(commands)
     if given.ndim != 2 or given.shape[1] != n or not len(given) or not np.isfinite(given).all():
         raise ModelError(f"{what}: commands: expected finite numbers (steps, {n}), got shape {given.shape}")
     steps = len(given)

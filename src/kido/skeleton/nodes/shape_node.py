@@ -187,8 +187,9 @@ class ShapeNode(FrameNode):
     @edits
     def _set_surface(self, value: Surface) -> None:
         self._surface = value
-        if self._body is not None and self._body.skeleton.host is not None:
-            self._body.skeleton.host.surfaces_changed()
+        host = None if self._body is None else self._body.skeleton.host
+        if host is not None:
+            host.surfaces_changed()
 
     def set_surface(self, **changes: Any) -> None:
         """Change some of the surface's properties, by name (see `Surface`).
