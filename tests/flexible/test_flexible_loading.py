@@ -70,8 +70,8 @@ def test_a_link_of_a_real_robot_by_a_file_of_modes(
     path = tmp_path / "link.h5"
     modes = modes_with(child)
     write_modes(path, modes)
-    rigid = kido.load(example_robots / file)
-    robot = kido.load(example_robots / file, flexible={link: path})
+    rigid = kido.load_skeleton(example_robots / file)
+    robot = kido.load_skeleton(example_robots / file, flexible={link: path})
     body = robot.body(link)
     assert [flexible.body for flexible in flexible_bodies(robot)] == [body]
     assert np.isclose(robot.mass, rigid.mass - rigid.body(link).mass + modes.mass)
@@ -130,7 +130,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     both = tmp_path / "two.sdf"
     kido.save(world, both)
     refused("several links are named 'upper'.*left/upper, right/upper", file=both, upper=ALUMINIUM)
-    found = kido.load(both, flexible={"right/fore": modes_with("tip")})
+    found = kido.load_world(both, flexible={"right/fore": modes_with("tip")})
     assert [len(flexible_bodies(s)) for s in found.skeletons] == [0, 1]
     motion = tmp_path / "motion.csv"
     motion.write_text("time,a\n0,0\n1,1\n")
