@@ -6,7 +6,7 @@ from kido.flexible.body import FlexibleBody, flexible_bodies
 from kido.flexible.files import read_modes, write_modes
 from kido.flexible.hinges import ElasticHinge, beam_hinge, elastic_hinge
 from kido.flexible.joint import ModalJoint, NodeJoint
-from kido.flexible.links import make_flexible
+from kido.flexible.links import make_flexible, make_flexible_by_modes, make_links_flexible
 from kido.flexible.modes import ModeNode, Modes
 from kido.flexible.nastran import read_nastran, read_nastran_vectors
 from kido.flexible.plates import plate
@@ -21,6 +21,7 @@ from kido.flexible.vibrations import Vibrations, vibrations
 __all__ = [
     "ElasticHinge", "Elements", "FlexibleBody", "FlexibleMotion", "FlexibleTree", "Material", "ModalJoint",
     "ModeNode", "ModeSurface", "Modes", "NodeJoint", "Section", "Structure", "Vibrations", "beam_hinge", "beam_modes",
-    "elastic_hinge", "flexible_bodies", "make_flexible", "modes_of_vectors", "plate", "read_abaqus", "read_modes",
-    "read_nastran", "read_nastran_vectors", "read_sid", "reduced_modes", "solid", "vibrations", "write_modes",
+    "elastic_hinge", "flexible_bodies", "make_flexible", "make_flexible_by_modes", "make_links_flexible",
+    "modes_of_vectors", "plate", "read_abaqus", "read_modes", "read_nastran", "read_nastran_vectors", "read_sid",
+    "reduced_modes", "solid", "vibrations", "write_modes",
 ]  # fmt: skip

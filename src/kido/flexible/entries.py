@@ -10,7 +10,7 @@ import math
 
 from kido.flexible import sweeps
 from kido.flexible.schema import FLEX
-from kido.jit import clear, direct_entry, entry, kernel, view
+from kido.jit import clear, direct_entry, entry, kernel, packed, view
 from kido.kernels.entries import OK, REFUSED
 from kido.kernels.integration import advance, to_body_axes, to_parent_axes
 from kido.kernels.springs import add_spring_forces
@@ -57,6 +57,7 @@ def place(t, d, f):
 
 
 @entry("i8(i8,i8,i8)")
+@packed
 def follow(tree, data, flex):
     """Poses, velocities and accelerations of all links by the data's own numbers."""
     t, d, f = view(TREE, tree), view(DATA, data), view(FLEX, flex)
@@ -160,6 +161,7 @@ def responses(tree, data, flex, q, impulses, out):
 
 
 @direct_entry(f"{CALL},f8[::1],f8[::1],i8,f8[::1])")
+@packed
 def inverse_dynamics(tree, data, flex, q, u, udot, passive, tau):
     """Forces that give the accelerations."""
     t, d, f = view(TREE, tree), view(DATA, data), view(FLEX, flex)
@@ -174,17 +176,15 @@ def inverse_dynamics(tree, data, flex, q, u, udot, passive, tau):
 
 
 @direct_entry(f"{CALL},f8[::1],f8[::1],i8,f8[::1])")
+@packed
 def forward_dynamics(tree, data, flex, q, u, tau, passive, udot):
     """Accelerations by forces: 0, REFUSED, or 2 + the index of a coordinate that sees no inertia."""
     t, d, f = view(TREE, tree), view(DATA, data), view(FLEX, flex)
     if read(q, d.q) + read(u, d.u) + read(tau, d.tau) != OK:
         return REFUSED
-    place(t, d, f)
     if passive != 0:
         add_modal_forces(t, d, f, -1.0)
-    n = t.parent.shape[0]
-    status = int(sweeps.articulated_inertias(t, d, f, 0, n, 0.0))
-    sweeps.accelerate(t, d, f, 0, n)
+    status = int(sweeps.accelerations_of_state(t, d, f))
     write(d.udot, udot)
     return OK if status < 0 else 2 + status
 
@@ -268,6 +268,7 @@ def step(t, d, f, h, tau):
 
 
 @entry("i8(i8,i8,i8,f8,i8,f8[::1],f8[::1],f8[::1],f8[:,::1],f8[:,::1])")
+@packed
 def steps(tree, data, flex, h, number, q, u, tau, Q, U):
     """Steps from (q, u), which are overwritten, under constant forces; states at the end of each go to Q and U.
 

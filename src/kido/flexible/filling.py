@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.flexible.body import FlexibleBody, flexible_bodies
-from kido.flexible.schema import FLEX
+from kido.flexible.schema import FLEX, MODES
 from kido.skeleton import Skeleton
 from kido.skeleton.compiler import Links
 
@@ -43,26 +43,34 @@ def fill(parts: Sequence[Links]) -> FLEX:
         link, dof = link + len(links.top), int(starts[-1])
     modes = [b.modes for b in bodies]
     number, columns = np.array([m.number for m in modes], np.int64), np.array(owners, np.int64)
-    flex = FLEX(
+    linear = np.zeros((dof, 12))
+    for k, m in zip(first_mode, modes, strict=True):
+        linear[k : k + m.number] = np.hstack([_six(m.J1), m.R1, m.S1])
+    constants = MODES(
+        linear=linear,
+        slope=_rows(12, [np.hstack([_six(2.0 * _flat(m.J2, 3, 3)), _flat(m.R2, 3), _flat(m.S2, 3)]) for m in modes]),
+        swing=_rows(
+            9, [np.hstack([_flat(m.R2 - m.R2.swapaxes(0, 1), 3), _flat(m.R2, 3), _flat(m.S2, 3)]) for m in modes]
+        ),
+        mass=_rows(1, [m.mass_matrix.reshape(-1, 1) for m in modes]).ravel(),
+        translation=_rows(3, [n.translation.T for n in nodes]),
+        rotation=_rows(3, [n.rotation.T for n in nodes]),
+        quadratic=_rows(3, [n.second_order.reshape(3, -1).T for n in nodes]),
+    )
+    return FLEX(
         flex_of_body=flex_of, node_of_body=node_of, has_modes=has_modes, dofs=dof, pairs=int((number**2).sum()),
-        columns=int(columns.sum()), node_pairs=int((columns**2).sum()),
+        columns=int(columns.sum()), nodes=len(nodes), modes=constants,
         first_mode=np.array(first_mode, np.int64), number=number, first_pair=_starts(number**2),
         first_column=_starts(columns), first_node_pair=_starts(columns**2),
     )  # fmt: skip
-    for k, m in zip(first_mode, modes, strict=True):
-        flex.linear[k : k + m.number] = np.hstack([_six(m.J1), m.R1, m.S1])
-    own = {
-        "slope": [
-            np.hstack([_six(2.0 * m.J2.reshape(-1, 3, 3)), m.R2.reshape(-1, 3), m.S2.reshape(-1, 3)]) for m in modes
-        ],
-        "mass": [m.mass_matrix.ravel() for m in modes],
-        "translation": [n.translation.T for n in nodes], "rotation": [n.rotation.T for n in nodes],
-        "quadratic": [n.second_order.reshape(3, -1).T for n in nodes],
-    }  # fmt: skip
-    for field, values in own.items():
-        if values:
-            getattr(flex, field)[:] = np.concatenate(values)
-    return flex
+
+
+def _rows(width: int, parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    return np.ascontiguousarray(np.vstack([np.zeros((0, width)), *parts]))
+
+
+def _flat(A: NDArray[np.float64], *shape: int) -> NDArray[np.float64]:
+    return A.reshape(-1, *shape)
 
 
 def flex_of(skeleton: Skeleton) -> FLEX | None:
@@ -79,27 +87,22 @@ def flex_of(skeleton: Skeleton) -> FLEX | None:
 def without_modes(links: int) -> FLEX:
     """FLEX of a skeleton without flexible bodies, for structs that must refer to one."""
     none = np.full(links, -1, np.int64)
-    sizes = dict.fromkeys(("flexes", "dofs", "pairs", "nodes", "columns", "node_pairs"), 0)
-    return FLEX(flex_of_body=none, node_of_body=none.copy(), has_modes=np.zeros(links, np.int64), **sizes)
+    sizes = dict.fromkeys(("flexes", "dofs", "pairs", "nodes", "columns"), 0)
+    constants = MODES(dofs=0, pairs=0, columns=0, node_pairs=0)
+    return FLEX(
+        flex_of_body=none, node_of_body=none.copy(), has_modes=np.zeros(links, np.int64), modes=constants, **sizes
+    )
 
 
 def in_lanes(flex: FLEX, samples: int) -> FLEX:
-    """The same numbers for several states side by side; 0: for one.
-
-    Work space is its own; what modes are is copied.
-    """
+    """Work space for several states side by side, with the same modes; 0: for one."""
     sizes: dict[str, Any] = {}
     for name in FLEX.arrays:
         field, array = FLEX.fields[name], getattr(flex, name)
         sizes |= {dim: n for dim, n in zip(field.dims, array.shape, strict=False) if isinstance(dim, str)}
         if field.kind == "i":
             sizes[name] = array
-    made = FLEX(samples=samples, **sizes)
-    for name in FLEX.arrays:
-        if FLEX.fields[name].kind != "i":
-            array = getattr(flex, name)
-            getattr(made, name)[:] = array[..., None] if samples else array
-    return made
+    return FLEX(samples=samples, modes=flex.modes, **sizes)
 
 
 def _starts(counts: Indices) -> Indices:

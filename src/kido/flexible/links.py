@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.attributes import named_arguments
-from kido.errors import ModelError
+from kido.errors import ModelError, NameLookupError
 from kido.flexible.beams import Material
 from kido.flexible.body import FlexibleBody, flexible_bodies
+from kido.flexible.files import read_modes
 from kido.flexible.modes import Modes
 from kido.flexible.plates import plate
 from kido.flexible.reduction import reduced_modes
 from kido.flexible.solids import solid
 from kido.flexible.structure import Structure
 from kido.math.transform import number_or_nan
-from kido.skeleton import BodyNode
+from kido.skeleton import BodyNode, Skeleton
 from kido.skeleton.nodes.shape_node import ShapeNode
 
 Array = NDArray[np.float64]
@@ -71,11 +73,8 @@ def make_flexible(
             apart, and what `solid`, `plate` and `reduced_modes` refuse. Nothing is changed then.
         MissingExtraError: the extra `fem` is not installed.
     """
-    if not isinstance(body, BodyNode) or type(body) is not BodyNode:
-        raise ModelError(f"body: expected a rigid body of a skeleton, got {body!r}")
+    _check_rigid(body)
     what = f"body {body.name!r}"
-    if any(flexible.body is body for flexible in flexible_bodies(body.skeleton)):
-        raise ModelError(f"{what} is flexible already")
     if elements not in KINDS:
         raise ModelError(f"elements: expected one of {', '.join(KINDS)}, got {elements!r}")
     if reach is not None and not 0.0 < number_or_nan(reach) < np.inf:
@@ -97,6 +96,96 @@ def make_flexible(
     )
     _hang(body.skeleton.clone().body(body.name), made, places)  # refused on a copy, if at all
     return _hang(body, made, places)
+
+
+@named_arguments
+def make_flexible_by_modes(body: BodyNode, modes: Modes) -> FlexibleBody:
+    """Make a body of a robot flexible by modes, of a file or of another program, whose frame is the body's.
+
+    The body's inertia becomes that of the modes. Each child hangs on the node with its name, or else on the one that is
+    at its joint, or on the body's frame if its joint is there; joints stay where they are.
+
+    Raises:
+        ModelError: a body that is flexible already, a child without a node; and as `FlexibleBody`. Nothing is
+            changed then.
+    """
+    _check_rigid(body)
+    if not isinstance(modes, Modes):
+        raise ModelError(f"body {body.name!r}: modes: expected kido.flexible.Modes, got {modes!r}")
+    size = max([float(np.linalg.norm(node.position)) for node in modes.nodes], default=1.0) or 1.0
+    places: dict[str, tuple[Array, list[BodyNode]]] = {"inboard": (_joint_place(body), [])}
+    poses: dict[str, Array] = {}
+    for child in body.children:
+        place = child.parent_joint.transform_from_parent[:3, 3]
+        near = [node for node in modes.nodes if node.name == child.name]
+        near = near or [node for node in modes.nodes if np.linalg.norm(node.position - place) < 1e-6 * size]
+        if near:
+            places.setdefault(near[0].name, (near[0].position, []))[1].append(child)
+            poses[near[0].name] = near[0].pose(np.zeros(modes.number))
+        elif np.linalg.norm(place - places["inboard"][0]) < 1e-6 * size:
+            places["inboard"][1].append(child)
+        else:
+            known = ", ".join(f"{node.name} at {np.round(node.position, 6).tolist()}" for node in modes.nodes)
+            raise ModelError(
+                f"body {body.name!r}: its child {child.name!r} hangs at {np.round(place, 6).tolist()}, where the modes "
+                f"have no node, nor one of its name; they have {known or 'none'}"
+            )
+    _hang(body.skeleton.clone().body(body.name), modes, places, poses)  # refused on a copy, if at all
+    return _hang(body, modes, places, poses)
+
+
+def _check_rigid(body: Any) -> None:
+    if not isinstance(body, BodyNode) or type(body) is not BodyNode:
+        raise ModelError(f"body: expected a rigid body of a skeleton, got {body!r}")
+    if any(flexible.body is body for flexible in flexible_bodies(body.skeleton)):
+        raise ModelError(f"body {body.name!r} is flexible already")
+
+
+def make_links_flexible(skeletons: Sequence[Skeleton], given: Mapping[str, Any]) -> list[FlexibleBody]:
+    """Make links flexible, each as it is described.
+
+    Args:
+        skeletons: whose links.
+        given: by the link's name, or SKELETON/LINK where several skeletons have one: a `Material`, a dictionary of
+            arguments of `make_flexible`, `Modes`, or the path of a file of `write_modes`.
+
+    Raises:
+        ModelError: a description of another kind, names that several links have; and as `make_flexible`,
+            `make_flexible_by_modes`. Says which link; links before it are flexible then.
+        NameLookupError: there is no such link; lists those that there are.
+        FileFormatError: as `read_modes`.
+    """
+    if not isinstance(given, Mapping):
+        raise ModelError(f"flexible: expected a dictionary from names of links to descriptions, got {given!r}")
+    links = [_link(skeletons, name) for name in given]
+    made = []
+    for body, how in zip(links, given.values(), strict=True):
+        if isinstance(how, Modes):
+            made.append(make_flexible_by_modes(body, how))
+        elif isinstance(how, str | os.PathLike):
+            made.append(make_flexible_by_modes(body, read_modes(how)))
+        elif isinstance(how, Material):
+            made.append(make_flexible(body, how))
+        elif isinstance(how, Mapping) and "material" in how:
+            made.append(make_flexible(body, **how))
+        else:
+            raise ModelError(
+                f"flexible: link {body.name!r}: expected a Material, a dictionary of make_flexible's arguments with "
+                f"'material', Modes, or the path of a file of modes, got {how!r}"
+            )
+    return made
+
+
+def _link(skeletons: Sequence[Skeleton], name: Any) -> BodyNode:
+    found = {f"{s.name}/{b.name}": b for s in skeletons for b in s.bodies}
+    if name in found:
+        return found[name]
+    own = [key for key, body in found.items() if body.name == name]
+    if len(own) > 1:
+        raise ModelError(f"flexible: several links are named {name!r}: expected one of {', '.join(own)}")
+    if not own:
+        raise NameLookupError("link", name, [body.name for body in found.values()])
+    return found[own[0]]
 
 
 def _shapes(body: BodyNode, names: Iterable[str | ShapeNode] | None) -> list[ShapeNode]:
@@ -157,8 +246,13 @@ def _tied(
     return structure, [key for key in places if key != "inboard"]
 
 
-def _hang(body: BodyNode, modes: Modes, places: dict[str, tuple[Array, list[BodyNode]]]) -> FlexibleBody:
-    """Make a body flexible, and hang its children on their nodes."""
+def _hang(
+    body: BodyNode,
+    modes: Modes,
+    places: dict[str, tuple[Array, list[BodyNode]]],
+    poses: Mapping[str, Array] | None = None,
+) -> FlexibleBody:
+    """Make a body flexible, and hang its children on their nodes, whose poses (4, 4) may be given."""
     skeleton = body.skeleton
     carried = [(key, x, [skeleton.body(child.name) for child in children]) for key, (x, children) in places.items()]
     for _, _, children in carried:
@@ -172,7 +266,10 @@ def _hang(body: BodyNode, modes: Modes, places: dict[str, tuple[Array, list[Body
     for key, place, children in carried:
         for child in children:
             X: Any = child.parent_joint.transform_from_parent.copy()
-            if key != "inboard":
+            if poses and key in poses:
+                X = np.linalg.solve(poses[key], X)
+            elif key != "inboard":
                 X[:3, 3] -= place
-            child.move_to(body if key == "inboard" else flexible.node(key), transform_from_parent=X)
+            on_frame = key == "inboard" and not (poses and key in poses)
+            child.move_to(body if on_frame else flexible.node(key), transform_from_parent=X)
     return flexible

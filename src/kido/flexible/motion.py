@@ -23,7 +23,6 @@ from kido.math.so3 import (
     rotate,
     rotate_inverse,
     rotate_symmetric,
-    rotation_vector_to_matrix,
 )
 
 # With x = n^2: (1 - cos n) / x and (n - sin n) / n^3 are sums of (-x)^k / (2 k + 2)! and (-x)^k / (2 k + 3)!; these are
@@ -34,21 +33,24 @@ _SERIES = 0.25  # [rad^2] below which these are used
 
 
 @inlined
-def left_jacobian(a, b, t0, t1, t2, x, y, z):
-    """V x with V the left Jacobian of exp at the rotation vector t, whose coefficients are a and b."""
-    c0, c1, c2 = cross(t0, t1, t2, x, y, z)
-    e0, e1, e2 = cross(t0, t1, t2, c0, c1, c2)
-    return x + a * c0 + b * e0, y + a * c1 + b * e1, z + a * c2 + b * e2
+def turning(a, b, n2, t0, t1, t2):
+    """1 + a t~ + b t~ t~ of a rotation vector t, n2 its square.
+
+    With the coefficients a and b of the left Jacobian it is that; with 1 - b n2 and a it is exp.
+    """
+    x, y, z = b * t0, b * t1, b * t2
+    xy, xz, yz, c = x * t1, x * t2, y * t2, 1.0 - b * n2
+    s0, s1, s2 = a * t0, a * t1, a * t2
+    return c + x * t0, xy - s2, xz + s1, xy + s2, c + y * t1, yz - s0, xz - s1, yz + s0, c + z * t2
 
 
 @kernel
-def coefficient_rates(n2):
-    """Derivatives of both coefficients of the left Jacobian by n2 = n^2."""
+def coefficient_rates(n2, a, b):
+    """Derivatives by n2 = n^2 of both coefficients a and b of the left Jacobian."""
     p, q = 0.0, 0.0
     for k in range(6, -1, -1):
         p = p * n2 + _A[k]
         q = q * n2 + _B[k]
-    a, b = left_jacobian_coefficients(n2)
     large = n2 - _SERIES
     safe = where_positive(large, n2, 1.0)
     a, b = (0.5 * (1.0 - n2 * b) - a) / safe, (a - 3.0 * b) / (2.0 * safe)
@@ -56,11 +58,10 @@ def coefficient_rates(n2):
 
 
 @kernel
-def left_jacobian_rate(t0, t1, t2, x, y, z):
-    """(dV/dt) x at the rate x of the rotation vector t."""
+def left_jacobian_rate(a, b, t0, t1, t2, x, y, z):
+    """(dV/dt) x at the rate x of the rotation vector t, with a and b as in `left_jacobian`."""
     n2 = t0 * t0 + t1 * t1 + t2 * t2
-    _, b = left_jacobian_coefficients(n2)
-    da, db = coefficient_rates(n2)
+    da, db = coefficient_rates(n2, a, b)
     s = 2.0 * (t0 * x + t1 * y + t2 * z)
     c0, c1, c2 = cross(t0, t1, t2, x, y, z)
     e0, e1, e2 = cross(t0, t1, t2, c0, c1, c2)
@@ -92,23 +93,25 @@ def node_pose(t, d, f, i):
     m0, number = f.first_mode[c], f.number[c]
     column, pair = f.first_column[j], f.first_node_pair[j]
     R = rotation_of(d, parent)
-    t0, t1, t2 = sum_of(f.rotation, column, number, d.q, m0)
-    a, b = left_jacobian_coefficients(t0 * t0 + t1 * t1 + t2 * t2)
+    t0, t1, t2 = sum_of(f.modes.rotation, column, number, d.q, m0)
+    n2 = t0 * t0 + t1 * t1 + t2 * t2
+    a, b = left_jacobian_coefficients(n2)
+    f.turned[j, 0], f.turned[j, 1] = a, b
+    shift, turn = f.modes.translation, f.modes.rotation
+    W = compose(R, turning(a, b, n2, t0, t1, t2))
     x, y, z = t.position_pj[i, 0], t.position_pj[i, 1], t.position_pj[i, 2]
     for m in range(number):
-        g0, g1, g2 = sum_of(f.quadratic, pair + m * number, number, d.q, m0)
-        f0, f1, f2 = f.translation[column + m, 0], f.translation[column + m, 1], f.translation[column + m, 2]
+        g0, g1, g2 = sum_of(f.modes.quadratic, pair + m * number, number, d.q, m0)
+        f0, f1, f2 = shift[column + m, 0], shift[column + m, 1], shift[column + m, 2]
         s = d.q[m0 + m]
         x += s * (f0 + 0.5 * g0)
         y += s * (f1 + 0.5 * g1)
         z += s * (f2 + 0.5 * g2)
-        x0, x1, x2 = f.rotation[column + m, 0], f.rotation[column + m, 1], f.rotation[column + m, 2]
-        w0, w1, w2 = left_jacobian(a, b, t0, t1, t2, x0, x1, x2)
-        w0, w1, w2 = rotate(R, w0, w1, w2)
+        w0, w1, w2 = rotate(W, turn[column + m, 0], turn[column + m, 1], turn[column + m, 2])
         v0, v1, v2 = rotate(R, f0 + g0, f1 + g1, f2 + g2)
         set_row(f.Pi, column + m, w0, w1, w2, v0, v1, v2)
     x, y, z = rotate(R, x, y, z)
-    N = joint_frame(t, i, compose(R, rotation_vector_to_matrix(t0, t1, t2)))
+    N = joint_frame(t, i, compose(R, turning(1.0 - b * n2, a, n2, t0, t1, t2)))
     for k in range(9):
         d.R[i, k] = N[k]
     d.l[i, 0], d.l[i, 1], d.l[i, 2] = x, y, z
@@ -156,13 +159,13 @@ def node_velocity(t, d, f, i):
     m0, number = f.first_mode[c], f.number[c]
     column, pair = f.first_column[j], f.first_node_pair[j]
     R = rotation_of(d, parent)
-    t0, t1, t2 = sum_of(f.rotation, column, number, d.q, m0)
-    x, y, z = sum_of(f.rotation, column, number, d.u, m0)
-    e0, e1, e2 = left_jacobian_rate(t0, t1, t2, x, y, z)
+    t0, t1, t2 = sum_of(f.modes.rotation, column, number, d.q, m0)
+    x, y, z = sum_of(f.modes.rotation, column, number, d.u, m0)
+    e0, e1, e2 = left_jacobian_rate(f.turned[j, 0], f.turned[j, 1], t0, t1, t2, x, y, z)
     e0, e1, e2 = rotate(R, e0, e1, e2)
     x, y, z = 0.0, 0.0, 0.0
     for m in range(number):
-        g0, g1, g2 = sum_of(f.quadratic, pair + m * number, number, d.u, m0)
+        g0, g1, g2 = sum_of(f.modes.quadratic, pair + m * number, number, d.u, m0)
         s = d.u[m0 + m]
         x += s * g0
         y += s * g1
@@ -189,38 +192,39 @@ def deformed_inertia(t, d, f, i):
     c = f.flex_of_body[i]
     m0, pair, number = f.first_mode[c], f.first_pair[c], f.number[c]
     R = rotation_of(d, i)
+    L, slope = f.modes.linear, f.modes.slope
     j0, j1, j2, j3, j4, j5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     S0, S1, S2 = 0.0, 0.0, 0.0
     for m in range(m0, m0 + number):
         row = pair + (m - m0) * number
         k0, k1, k2, k3, k4, k5, r0, r1, r2, s0, s1, s2 = (
-            f.linear[m, 0], f.linear[m, 1], f.linear[m, 2], f.linear[m, 3], f.linear[m, 4], f.linear[m, 5],
-            f.linear[m, 6], f.linear[m, 7], f.linear[m, 8], f.linear[m, 9], f.linear[m, 10], f.linear[m, 11],
+            L[m, 0], L[m, 1], L[m, 2], L[m, 3], L[m, 4], L[m, 5],
+            L[m, 6], L[m, 7], L[m, 8], L[m, 9], L[m, 10], L[m, 11],
         )  # fmt: skip
         for n in range(number):
             e = d.q[m0 + n]
-            k0 += f.slope[row + n, 0] * e
-            k1 += f.slope[row + n, 1] * e
-            k2 += f.slope[row + n, 2] * e
-            k3 += f.slope[row + n, 3] * e
-            k4 += f.slope[row + n, 4] * e
-            k5 += f.slope[row + n, 5] * e
-            r0 += f.slope[row + n, 6] * e
-            r1 += f.slope[row + n, 7] * e
-            r2 += f.slope[row + n, 8] * e
-            s0 += f.slope[row + n, 9] * e
-            s1 += f.slope[row + n, 10] * e
-            s2 += f.slope[row + n, 11] * e
+            k0 += slope[row + n, 0] * e
+            k1 += slope[row + n, 1] * e
+            k2 += slope[row + n, 2] * e
+            k3 += slope[row + n, 3] * e
+            k4 += slope[row + n, 4] * e
+            k5 += slope[row + n, 5] * e
+            r0 += slope[row + n, 6] * e
+            r1 += slope[row + n, 7] * e
+            r2 += slope[row + n, 8] * e
+            s0 += slope[row + n, 9] * e
+            s1 += slope[row + n, 10] * e
+            s2 += slope[row + n, 11] * e
         e = 0.5 * d.q[m]  # a quadratic function is its linear term plus half of what the derivative gains
-        S0 += e * (f.linear[m, 9] + s0)
-        S1 += e * (f.linear[m, 10] + s1)
-        S2 += e * (f.linear[m, 11] + s2)
-        j0 += e * (f.linear[m, 0] + k0)
-        j1 += e * (f.linear[m, 1] + k1)
-        j2 += e * (f.linear[m, 2] + k2)
-        j3 += e * (f.linear[m, 3] + k3)
-        j4 += e * (f.linear[m, 4] + k4)
-        j5 += e * (f.linear[m, 5] + k5)
+        S0 += e * (L[m, 9] + s0)
+        S1 += e * (L[m, 10] + s1)
+        S2 += e * (L[m, 11] + s2)
+        j0 += e * (L[m, 0] + k0)
+        j1 += e * (L[m, 1] + k1)
+        j2 += e * (L[m, 2] + k2)
+        j3 += e * (L[m, 3] + k3)
+        j4 += e * (L[m, 4] + k4)
+        j5 += e * (L[m, 5] + k5)
         set_row(f.JD, m, k0, k1, k2, k3, k4, k5)
         r0, r1, r2 = rotate(R, r0, r1, r2)
         s0, s1, s2 = rotate(R, s0, s1, s2)
@@ -261,31 +265,42 @@ def modal_bias(t, d, f, i):
     w0, w1, w2 = rotate_inverse(R, q0, q1, q2)
     s = 1.0 - t.gravity_factor[i]
     g0, g1, g2 = s * t.gravity[0], s * t.gravity[1], s * t.gravity[2]
+    swing = f.modes.swing
+    # w . J_m w / 2 and the sum of J_m etadot_m go by the six numbers of J_m
+    k0, k1, k2, k3, k4, k5 = 0.5 * w0 * w0, w0 * w1, w0 * w2, 0.5 * w1 * w1, w1 * w2, 0.5 * w2 * w2
+    j0, j1, j2, j3, j4, j5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     n0, n1, n2, l0, l1, l2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for m in range(m0, m0 + number):
-        row = pair + (m - m0) * number
-        e = d.u[m]
-        k0, k1, k2 = multiply_symmetric(
-            (f.JD[m, 0], f.JD[m, 1], f.JD[m, 2], f.JD[m, 3], f.JD[m, 4], f.JD[m, 5]), w0, w1, w2
-        )
-        x, y, z = sum_of(f.slope, row, number, d.u, m0, 6)
-        a, b, h = sum_of(f.slope, row, number, d.u, m0, 9)
-        u, v, r = 0.0, 0.0, 0.0  # what this mode's coordinate does to the other rates' angular momentum
+        row, e = pair + (m - m0) * number, d.u[m]
+        c0, c1, c2, c3, c4, c5, c6, c7, c8 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for n in range(number):
-            p = d.u[m0 + n]
-            u += f.slope[pair + n * number + m - m0, 6] * p
-            v += f.slope[pair + n * number + m - m0, 7] * p
-            r += f.slope[pair + n * number + m - m0, 8] * p
-        n0 += e * (k0 + x)
-        n1 += e * (k1 + y)
-        n2 += e * (k2 + z)
-        l0 += e * a
-        l1 += e * b
-        l2 += e * h
-        force = w0 * (x - u - 0.5 * k0) + w1 * (y - v - 0.5 * k1) + w2 * (z - r - 0.5 * k2)
-        force += f.X[m, 3] * g0 + f.X[m, 4] * g1 + f.X[m, 5] * g2
-        f.zf[m] = force
-    n0, n1, n2 = rotate(R, n0, n1, n2)
+            p, r = d.u[m0 + n], row + n
+            c0 += swing[r, 0] * p
+            c1 += swing[r, 1] * p
+            c2 += swing[r, 2] * p
+            c3 += swing[r, 3] * p
+            c4 += swing[r, 4] * p
+            c5 += swing[r, 5] * p
+            c6 += swing[r, 6] * p
+            c7 += swing[r, 7] * p
+            c8 += swing[r, 8] * p
+        n0 += e * c3
+        n1 += e * c4
+        n2 += e * c5
+        l0 += e * c6
+        l1 += e * c7
+        l2 += e * c8
+        b0, b1, b2, b3, b4, b5 = f.JD[m, 0], f.JD[m, 1], f.JD[m, 2], f.JD[m, 3], f.JD[m, 4], f.JD[m, 5]
+        j0 += e * b0
+        j1 += e * b1
+        j2 += e * b2
+        j3 += e * b3
+        j4 += e * b4
+        j5 += e * b5
+        force = (w0 * c0 + w1 * c1 + w2 * c2) + (f.X[m, 3] * g0 + f.X[m, 4] * g1 + f.X[m, 5] * g2)
+        f.zf[m] = force - ((b0 * k0 + b1 * k1 + b2 * k2) + (b3 * k3 + b4 * k4 + b5 * k5))
+    x, y, z = multiply_symmetric((j0, j1, j2, j3, j4, j5), w0, w1, w2)
+    n0, n1, n2 = rotate(R, n0 + x, n1 + y, n2 + z)
     l0, l1, l2 = rotate(R, l0, l1, l2)
     h0, h1, h2, h3, h4, h5 = modal_momentum(f, c, d.u)
     x, y, z = cross(q0, q1, q2, h0, h1, h2)

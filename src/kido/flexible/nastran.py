@@ -1,4 +1,4 @@
-"""Files of NASTRAN that are text: nodes of bulk data, matrices (DMIG) and eigenvectors of punch files.
+"""Files of NASTRAN: nodes of bulk data, matrices (DMIG; OP2 and OP4), eigenvectors of punch files and of matrices.
 
 Bulk data have free fields (commas), small ones (8 columns) or large ones (16 columns, names with *). Of matrices those
 of an external superelement (EXTSEOUT with DMIGPCH: KAAX, MAAX) are what modes are made of.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from kido.errors import FileFormatError
 from kido.flexible.abaqus import File, lines_of, number_in, structure_of
+from kido.flexible.nastran_binary import entries_of, is_binary, vectors_in
 from kido.flexible.structure import Structure
 
 Array = NDArray[np.float64]
@@ -43,14 +44,17 @@ def read_nastran(
     nodes: Mapping[str, int] | None = None,
     stiffness: str | None = None,
     mass: str | None = None,
+    rows: Sequence[tuple[int, int]] | None = None,
 ) -> Structure:
     """A structure from a NASTRAN model and its matrices.
 
     Args:
         bulk: file with GRID cards and the coordinate systems that they name (CORD2R, CORD2C, CORD2S).
-        matrices: bulk data or punch file with DMIG cards, perhaps the same.
+        matrices: bulk data or punch file with DMIG cards, perhaps the same; or an OP2 or OP4 file (extra `nastran`).
         nodes: numbers of grids by name.
         stiffness, mass: names of the matrices; by default the only ones that begin with K and M.
+        rows: of matrices of OP2 and OP4 files, which do not say it: grid and component (1 to 6) of each row; by default
+            six for each grid, by the grids' numbers, as in NASTRAN's g-set.
 
     Returns:
         A structure in basic coordinates.
@@ -58,10 +62,11 @@ def read_nastran(
     Raises:
         FileFormatError: a file that is not there, or a card that is none of the format; says which line.
         ModelError: what the matrices say is no structure; see `Structure`.
+        MissingExtraError: OP2 and OP4 without the extra `nastran`.
     """
     path, other = os.fspath(bulk), os.fspath(matrices)
     places, turned = _grids(path)
-    found = _matrices(other, places)
+    found = entries_of(other, list(places), rows) if is_binary(other) else _matrices(other, places)
     chosen = []
     for what, name in (("M", mass), ("K", stiffness)):
         names = [n for n in found if n == name or (name is None and n.startswith(what))]
@@ -72,15 +77,26 @@ def read_nastran(
     return structure_of(path, places, dict(nodes or {}), chosen, turned)
 
 
-def read_nastran_vectors(path: File, structure: Structure) -> tuple[Array, Array]:
-    """Eigenvectors of a punch file: eigenvalues (k,) [rad^2/s^2], and vectors (N, k) over the rows of a structure.
+def read_nastran_vectors(path: File, structure: Structure, matrix: str | None = None) -> tuple[Array, Array]:
+    """Eigenvectors of a file: eigenvalues (k,) [rad^2/s^2], and vectors (N, k) over the rows of a structure.
 
     Displacements are taken to be in basic coordinates.
 
+    Args:
+        path: a punch file; or an OP2 or OP4 file (extra `nastran`) with a matrix of vectors over all grids, such as
+            PHG. Eigenvalues are then Rayleigh's quotients of the structure.
+        structure: whose grids are those of the file.
+        matrix: its name in an OP2 or OP4 file; by default the only one that begins with PH.
+
     Raises:
         FileFormatError: it is not there, a line is none of the format, or a node of the structure is missing.
+        MissingExtraError: OP2 and OP4 without the extra `nastran`.
     """
     name = os.fspath(path)
+    if is_binary(name):
+        X = vectors_in(name, structure, {int(label): k for k, label in enumerate(structure.labels)}, matrix)
+        M, K = structure.matrices()
+        return np.einsum("ik,ik->k", X, K @ X) / np.einsum("ik,ik->k", X, M @ X), X
     values: list[float] = []
     vectors: list[dict[int, list[float]]] = []
     reading, label = False, 0

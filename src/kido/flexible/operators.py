@@ -81,7 +81,7 @@ def add_modes(t, d, f, w, k, i):
         for c in range(6):
             w.M[k, r, c] = w.M[k, c, r] = f.X[m0 + m, c]
         for n in range(number):
-            w.M[k, r, 6 + n] = f.mass[pair + m * number + n]
+            w.M[k, r, 6 + n] = f.modes.mass[pair + m * number + n]
         pull = 0.0
         for c in range(3):
             pull += f.X[m0 + m, 3 + c] * t.gravity[c]

@@ -7,11 +7,25 @@ first_node_pair[j] on. Symmetric 3x3 matrices are (xx, xy, xz, yy, yz, zz).
 
 The twelve numbers of `linear` and `slope` are of a mode: the derivative of the body's rotational inertia by its
 coordinate (6), the angular (3) and the linear (3) momentum that its rate gives, undeformed, and what each mode adds.
+
+Constants are apart from work space, so that all states of a batch, and all lanes, share them.
 """
 
 from __future__ import annotations
 
-from kido.jit import Struct, floats, integers
+from kido.jit import Struct, floats, integers, reference
+
+
+class MODES(Struct):
+    """Constants of the modes of all bodies."""
+
+    linear = floats("dofs", 12, doc="of each mode, undeformed, body axes")
+    slope = floats("pairs", 12, doc="its derivative by another mode")
+    swing = floats("pairs", 9, doc="angular momenta of `slope` less those of (n, m); angular; linear: what rates do")
+    mass = floats("pairs", doc="modal mass")
+    translation = floats("columns", 3, doc="of a node, per mode, body axes")
+    rotation = floats("columns", 3, unit="rad", doc="of a node, per mode, body axes")
+    quadratic = floats("node_pairs", 3, doc="second derivatives of a node's translation (foreshortening)")
 
 
 class FLEX(Struct):
@@ -23,15 +37,11 @@ class FLEX(Struct):
     first_pair = integers("flexes", doc="first pair of its modes")
     first_column = integers("nodes", doc="first column of each node")
     first_node_pair = integers("nodes", doc="first pair of modes of each node")
-    linear = floats("dofs", 12, doc="of each mode, undeformed, body axes")
-    slope = floats("pairs", 12, doc="its derivative by another mode")
-    mass = floats("pairs", doc="modal mass")
-    translation = floats("columns", 3, doc="of a node, per mode, body axes")
-    rotation = floats("columns", 3, unit="rad", doc="of a node, per mode, body axes")
-    quadratic = floats("node_pairs", 3, doc="second derivatives of a node's translation (foreshortening)")
+    modes = reference(MODES, doc="constants")
     Pi = floats("columns", 6, doc="motion of a node per rate of a mode, about the node, world axes")
     X = floats("dofs", 6, doc="coupling of modes and body, [angular; linear] momentum per rate, world axes")
     JD = floats("dofs", 6, doc="derivative of the rotational inertia by each mode, body axes")
+    turned = floats("nodes", 2, doc="coefficients of the left Jacobian of each node's rotation")
     ff = floats("pairs", doc="modal inertia with all that nodes carry; then its factor, rows above each mode")
     zf = floats("dofs", doc="modal bias")
     start_u = floats("dofs", doc="work of steps: velocities before")

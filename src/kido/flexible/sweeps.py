@@ -47,30 +47,42 @@ from kido.math.so3 import cross
 # Kinematics --------------------------------------------------------------------------------------------------
 
 
+@inlined
+def place_link(t, d, f, i):
+    """R, p, l, H, Pi and the inertias J, mc, X of link i."""
+    if f.node_of_body[i] >= 0:
+        node_pose(t, d, f, i)
+    else:
+        body_pose(t, d, i)
+        if has_hinge(t, i):
+            hinge_column(t, d, i, t.first_dof[i])
+    if f.flex_of_body[i] >= 0:
+        deformed_inertia(t, d, f, i)
+    else:
+        body_inertia(t, d, i)
+
+
 @kernel
 def positions(t, d, f, first, last):
-    """R, p, l, H, Pi and the inertias J, mc, X of links."""
+    """`place_link` of links."""
     for i in range(first, last):
-        if f.node_of_body[i] >= 0:
-            node_pose(t, d, f, i)
-        else:
-            body_pose(t, d, i)
-            if has_hinge(t, i):
-                hinge_column(t, d, i, t.first_dof[i])
-        if f.flex_of_body[i] >= 0:
-            deformed_inertia(t, d, f, i)
-        else:
-            body_inertia(t, d, i)
+        place_link(t, d, f, i)
+
+
+@inlined
+def link_velocity(t, d, f, i):
+    """V and a of link i."""
+    if f.node_of_body[i] >= 0:
+        node_velocity(t, d, f, i)
+    else:
+        body_velocity(t, d, i)
 
 
 @kernel
 def velocities(t, d, f, first, last):
     """V and a of links."""
     for i in range(first, last):
-        if f.node_of_body[i] >= 0:
-            node_velocity(t, d, f, i)
-        else:
-            body_velocity(t, d, i)
+        link_velocity(t, d, f, i)
 
 
 @kernel
@@ -132,7 +144,7 @@ def inverse_dynamics(t, d, f, first, last):
             for m in range(m0, m0 + number):
                 s = f.zf[m] + column_dot_of(f.X, m, d.A, i) + t.armature[m] * d.udot[m]
                 for n in range(number):
-                    s += f.mass[pair + (m - m0) * number + n] * d.udot[m0 + n]
+                    s += f.modes.mass[pair + (m - m0) * number + n] * d.udot[m0 + n]
                 d.tau[m] = s
     for i in range(last - 1, first - 1, -1):
         if f.has_modes[i] != 0:
@@ -233,7 +245,7 @@ def start_modes(t, d, f, c):
         k, row = m0 + m, pair + m * number
         set_row(d.U, k, f.X[k, 0], f.X[k, 1], f.X[k, 2], f.X[k, 3], f.X[k, 4], f.X[k, 5])
         for n in range(m + 1):
-            f.ff[row + n] = f.mass[row + n]
+            f.ff[row + n] = f.modes.mass[row + n]
         f.ff[row + m] += t.armature[k]
 
 
@@ -309,16 +321,29 @@ def articulated_inertias(t, d, f, first, last, h):
     """
     status = -1.0
     for i in range(first, last):
-        start_inertia(t, d, i)
-        if f.flex_of_body[i] >= 0:
-            start_modes(t, d, f, f.flex_of_body[i])
+        start_link_inertia(t, d, f, i)
     for i in range(last - 1, first - 1, -1):
-        if f.node_of_body[i] >= 0:
-            node_inertia(t, d, f, i)
-        elif f.has_modes[i] == 0:
-            if f.flex_of_body[i] >= 0:
-                status = eliminate_modes(t, d, f, i, h, status)
-            status = eliminate_joint(t, d, first, i, h, 0.25 * h, 1, status)
+        status = pass_inertia(t, d, f, first, i, h, status)
+    return status
+
+
+@inlined
+def start_link_inertia(t, d, f, i):
+    """P of link i, and U and modal inertia if it is flexible, before links that it carries add to them."""
+    start_inertia(t, d, i)
+    if f.flex_of_body[i] >= 0:
+        start_modes(t, d, f, f.flex_of_body[i])
+
+
+@inlined
+def pass_inertia(t, d, f, first, i, h, status):
+    """P of link i to its parent, its coordinates and modes eliminated; returns the status as `eliminate_joint`."""
+    if f.node_of_body[i] >= 0:
+        node_inertia(t, d, f, i)
+    elif f.has_modes[i] == 0:
+        if f.flex_of_body[i] >= 0:
+            status = eliminate_modes(t, d, f, i, h, status)
+        status = eliminate_joint(t, d, first, i, h, 0.25 * h, 1, status)
     return status
 
 
@@ -357,12 +382,18 @@ def modes_bias(t, d, f, i, share, tau):
 def gather(t, d, f, first, last, share, tau):
     """e of all coordinates from z, zf and tau, tips to base; z and zf are used up. `share` as in `scatter`."""
     for i in range(last - 1, first - 1, -1):
-        if f.node_of_body[i] >= 0:
-            node_bias(t, d, f, i, share)
-        elif f.has_modes[i] == 0:
-            if f.flex_of_body[i] >= 0:
-                modes_bias(t, d, f, i, share, tau)
-            joint_bias(t, d, first, i, share, tau)
+        pass_bias(t, d, f, first, i, share, tau)
+
+
+@inlined
+def pass_bias(t, d, f, first, i, share, tau):
+    """z of link i to its parent, with e of its coordinates and modes."""
+    if f.node_of_body[i] >= 0:
+        node_bias(t, d, f, i, share)
+    elif f.has_modes[i] == 0:
+        if f.flex_of_body[i] >= 0:
+            modes_bias(t, d, f, i, share, tau)
+        joint_bias(t, d, first, i, share, tau)
 
 
 @kernel
@@ -403,12 +434,41 @@ def modes_give_way(t, d, f, i, A, out):
 def accelerate(t, d, f, first, last):
     """udot and A from tau; needs `articulated_inertias`, `velocities`."""
     for i in range(first, last):
-        start_bias(t, d, i)
-        if f.flex_of_body[i] >= 0:
-            x0, x1, x2, x3, x4, x5 = modal_bias(t, d, f, i)
-            add_row(d.z, i, x0, x1, x2, x3, x4, x5)
+        start_link_bias(t, d, f, i)
     gather(t, d, f, first, last, 1.0, d.tau)
     scatter(t, d, f, first, last, 1.0, d.A, d.udot)
+
+
+@inlined
+def start_link_bias(t, d, f, i):
+    """z of link i, and zf if it is flexible, before links that it carries add to them."""
+    start_bias(t, d, i)
+    if f.flex_of_body[i] >= 0:
+        x0, x1, x2, x3, x4, x5 = modal_bias(t, d, f, i)
+        add_row(d.z, i, x0, x1, x2, x3, x4, x5)
+
+
+@kernel
+def accelerations_of_state(t, d, f):
+    """udot at q, u and tau of the data, and what it takes: the sweeps above in three in place of seven.
+
+    Links of modes, which move as their bodies do and weigh nothing, are passed over.
+
+    Returns:
+        As `articulated_inertias`.
+    """
+    n, status = t.parent.shape[0], -1.0
+    for i in range(n):
+        if f.has_modes[i] == 0:
+            place_link(t, d, f, i)
+            link_velocity(t, d, f, i)
+            start_link_inertia(t, d, f, i)
+            start_link_bias(t, d, f, i)
+    for i in range(n - 1, -1, -1):
+        status = pass_inertia(t, d, f, 0, i, 0.0, status)
+        pass_bias(t, d, f, 0, i, 1.0, d.tau)
+    scatter(t, d, f, 0, n, 1.0, d.A, d.udot)
+    return status
 
 
 @kernel
@@ -442,7 +502,7 @@ def kinetic_energy(t, d, f, first, last):
             m0, pair, number = f.first_mode[c], f.first_pair[c], f.number[c]
             for m in range(number):
                 for n in range(number):
-                    total += 0.5 * f.mass[pair + m * number + n] * d.u[m0 + m] * d.u[m0 + n]
+                    total += 0.5 * f.modes.mass[pair + m * number + n] * d.u[m0 + m] * d.u[m0 + n]
     for k in range(t.first_dof[first], t.first_dof[last]):
         total += 0.5 * t.armature[k] * d.u[k] * d.u[k]
     return total

@@ -118,19 +118,31 @@ def load(path: str | Path, **options: Any) -> Skeleton | World | Motion | Marker
 
     Parameters:
         path: the file, or the name of a bundled model (`kido.models.names`).
-        options: handed to the reader, e.g. `package_dirs=`, `visuals=`, `base=` (see `kido.io.urdf.read`).
+        options: handed to the reader, e.g. `package_dirs=`, `visuals=`, `base=` (see `kido.io.urdf.read`). Of all
+            files of robots and worlds: `flexible=`, a dictionary from names of links that are flexible to a
+            `kido.flexible.Material`, arguments of `kido.flexible.make_flexible`, `Modes`, or a file of modes (see
+            `kido.flexible.make_links_flexible`).
 
     Raises:
         FileFormatError: no such file or model, or it does not hold what it should.
-        KidoError: a format that is not known.
+        KidoError: a format that is not known; links that cannot be made flexible.
         ArgumentError: an option that its reader does not have.
     """
     if not isinstance(path, str | os.PathLike):
         raise KidoError(f"load: expected the path of a file, a bundled model or XML text, got {path!r}")
     source = path if is_text(path) else find(path)
     found = _format_of(source)
-    check_options(f"load: {found.suffix} files: read", options, found.options)
-    return import_module(found.reader).read(source, **options)
+    flexible = options.pop("flexible", None)
+    check_options(f"load: {found.suffix} files: read", options, [*found.options, "flexible"])
+    model = import_module(found.reader).read(source, **options)
+    if flexible is not None:
+        skeletons = model.skeletons if hasattr(model, "skeletons") else [model]
+        if not hasattr(skeletons[0] if skeletons else None, "bodies"):
+            raise KidoError(f"load: {path}: flexible: {found.suffix} files have no links that could be flexible")
+        from kido.flexible import make_links_flexible
+
+        make_links_flexible(skeletons, flexible)
+    return model
 
 
 def format_of_file(model: str | Path) -> Format:

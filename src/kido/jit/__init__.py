@@ -19,6 +19,7 @@ from kido.jit.compile import (
     kernel,
     lanes_samples,
     lanes_view,
+    packed,
     view,
 )
 from kido.jit.primitives import all_positive, floor, fma, rint, where_positive
@@ -47,6 +48,7 @@ __all__ = [
     "lanes_samples",
     "lanes_view",
     "number",
+    "packed",
     "prepare",
     "reference",
     "rint",

@@ -41,6 +41,7 @@ class RawLibrary(JITCodeLibrary):
 
     identity = ""  # hash of all that it links, once it is in the cache
     root = ""  # the function that is called from outside
+    packed = False  # whether straight code becomes vector instructions
     watchers: Any = ()  # called with its name and the optimised code
 
     def add_linking_library(self, library):
@@ -107,7 +108,7 @@ class RawLibrary(JITCodeLibrary):
         self._finalize_final_module()
 
     def _optimize_final_module(self):
-        passes, builder = self._codegen._module_pass_manager()
+        passes, builder = self._codegen._module_pass_manager(slp_vectorize=self.packed)
         passes.run(self._final_module, builder)
 
 

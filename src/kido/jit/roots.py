@@ -71,7 +71,8 @@ def built(root: Root) -> tuple[Any, int, str]:
     args, result = _types_of(root)
     cache = RootCache(root.function)
     _context.refresh()
-    key = cache.key((args, str(root.signature)))
+    packed = getattr(root.function, "packed", False)
+    key = cache.key((args, str(root.signature), *(["packed"] if packed else [])))
     origin, library = "cache", _loaded(cache, key)
     if library is None:
         origin = "compiled"
@@ -100,7 +101,7 @@ def _compiled(root: Root, args: tuple[Any, ...], result: Any) -> Any:
     if not _context.typing_context.can_convert(found.signature.return_type, result) is not None:
         raise TypeError(f"{root.function.__name__}: returns {found.signature.return_type}, declared {result}")
     library = RawLibrary(_context.codegen(), root.symbol)
-    library.root = root.symbol
+    library.root, library.packed = root.symbol, getattr(root.function, "packed", False)
     library.enable_object_caching()
     module = library.create_ir_module(root.symbol)
     (_for_python if root.from_python else _for_address)(module, root, found, args, result)

@@ -15,7 +15,7 @@ from kido.flexible.sweeps import (
     respond,
     velocities,
 )
-from kido.jit import callback, kernel, view
+from kido.jit import callback, kernel, packed, view
 from kido.math.so3 import cross
 from kido.simulation.actuation import resistance
 from kido.simulation.balance import begin_products, end_products, speeds
@@ -52,6 +52,7 @@ def free_flexible(t, d, f, w, pr, first, last, h):
 
 
 @callback
+@packed
 def flexible_predict_stage(address, unused_1, unused_2, unused_3):
     """Run the stage on all trees.
 
@@ -191,6 +192,7 @@ def flexible_assemble_stage(world, unused_1, unused_2, unused_3):
 
 
 @callback
+@packed
 def move_flexible(address, tree_index, unused_2, unused_3):
     """New velocities with the velocity products of the second half of the step, and positions of a tree. Returns 0.
 
