@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -392,3 +393,14 @@ def test_starts_around_a_state() -> None:
     assert np.abs(positions - [1.0, 2.0]).max() <= 0.1 and np.abs(np.mean(positions, axis=0) - [1, 2]).max() < 0.02
     speeds = np.array([around([0.0] * 3, normal=0.5)(rng).velocities for _ in range(400)])
     assert np.std(speeds) == pytest.approx(0.5, rel=0.1)  # of 1,200 numbers: 2 % of standard error
+
+
+def test_steps_of_another_length_have_speeds_of_their_own() -> None:
+    """A runner declared anew with twice the steps between actions: speed is way over time, in its infos and rewards."""
+    environment = dataclasses.replace(kido.gym.environment("Hopper"), frame_skip=8)
+    env = environment.vector(2)
+    _, infos = env.reset(seed=3)
+    start = infos["x_position"].copy()
+    actions = np.asfortranarray(np.linspace(-1.0, 1.0, 6).reshape(2, 3))  # any order of numbers in memory
+    _, _, _, _, infos = env.step(actions)
+    assert infos["x_velocity"] == pytest.approx((infos["x_position"] - start) / 0.016, rel=1e-9)

@@ -74,7 +74,7 @@ def test_a_fluid_is_written(tmp_path: Path) -> None:
     option = mjcf.compile_model(tmp_path / "fluid.xml").opt
     assert (option.density, option.viscosity, [*option.wind]) == (1.2, 0.7, [1.0, -2.0, 0.5])
     remarks = kido.save(mjcf.read(TREE.replace("{}", GEOMS["ellipsoids"])), tmp_path / "ellipsoids.xml")
-    assert any("acts by ellipsoids, is left out" in remark for remark in remarks)
+    assert any("acts by other shapes than inertia boxes, is left out" in remark for remark in remarks)
 
 
 def falling(**medium: Any) -> tuple[kido.World, kido.Skeleton]:
@@ -139,3 +139,78 @@ def test_bad_media_are_refused_and_say_why() -> None:
         with pytest.raises(kido.ModelError, match=words):
             Medium(ball, **options)
     assert len(world.controllers) == 1
+
+
+LIMITED = """<mujoco><option density="1000" viscosity="1" gravity="0 0 0" timestep="0.002"/><worldbody>
+<body name="a"><joint name="h" axis="0 1 0" actuatorfrcrange="-1 1"/>
+  <geom type="capsule" size="0.05" fromto="0 0 0 0.5 0 0"/></body></worldbody>
+<actuator><motor joint="h"/></actuator></mujoco>"""
+
+
+def test_limits_of_actuators_do_not_hold_for_a_fluid() -> None:
+    """A fluid's 54 N m on a joint whose actuator gives at most 1. Both rules hold forces of a step's start."""
+    world, model = mjcf.read(LIMITED), mjcf.compile_model(LIMITED)
+    data = mujoco.MjData(model)
+    data.qvel[:] = 10.0
+    mujoco.mj_step(model, data)
+    skeleton = next(s for s in world.skeletons if s.num_dofs)
+    skeleton.velocities = [10.0]
+    world.step()
+    assert data.qvel[0] < 9.8
+    assert skeleton.velocities[0] == pytest.approx(data.qvel[0], abs=1e-9)
+
+
+def chain() -> kido.Skeleton:
+    robot = kido.Skeleton("robot")
+    parent = None
+    for name in "abc":
+        inertia = kido.Inertia.from_diagonal(1.0, (0.02, 0.03, 0.04), (0.1, 0.0, 0.0))
+        joint = kido.RevoluteJoint(axis=(0, 0, 1), transform_from_parent=[0.3 * (parent is not None), 0, 0])
+        parent = robot.add_body(name, joint, parent, inertia=inertia)
+    robot.velocities = [1.0, 2.0, 3.0]
+    return robot
+
+
+def test_a_fluid_at_once_and_after_a_body_has_left() -> None:
+    robot = chain()
+    medium = Medium(robot, density=1000.0)
+    before = medium.compute()  # nothing else has asked the skeleton for anything
+    assert before.shape == (3,)
+    assert (before != 0.0).all()
+    robot.bodies[2].remove()
+    assert np.array_equal(medium.compute(), Medium(robot, density=1000.0).compute())
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (lambda b: FluidEllipsoid(b, np.eye(4), (0.1, 0.1, 0.1), blunt_drag=np.nan), "blunt_drag: expected a finite"),
+        (lambda b: FluidEllipsoid(b, np.eye(4), (0.1, 0.1, 0.1), added_mass=(1.0, 2.0)), "added_mass"),
+        (lambda b: FluidBox(b, np.full((4, 4), np.nan), (0.1, 0.1, 0.1)), "pose"),
+        (lambda b: FluidBox(b, np.eye(4), (0.1, 0.1, 0.0)), "size: expected lengths above 0"),
+        (lambda b: b, "shapes: expected FluidBox or FluidEllipsoid"),
+    ],
+)
+def test_wrong_shapes_in_a_fluid_are_named(made: Any, message: str) -> None:
+    robot = chain()
+    with pytest.raises(kido.ModelError, match=message):
+        Medium(robot, density=1.0, shapes=[made(robot.bodies[1])])
+
+
+def test_a_fluid_does_not_take_what_it_cannot_act_on() -> None:
+    robot = chain()
+    wrong: Any = 3
+    with pytest.raises(kido.ModelError, match="shapes: expected"):
+        Medium(robot, density=1.0, shapes=wrong)
+    empty = robot.add_body("light", kido.WeldJoint(), robot.bodies[0], inertia=kido.Inertia(0.0))
+    with pytest.raises(kido.ModelError, match="has no mass"):
+        FluidBox.of_inertia(empty)
+
+
+def test_other_boxes_than_those_of_inertia_are_not_written(tmp_path: Path) -> None:
+    world = kido.World()
+    robot = chain()
+    world.add_skeleton(robot)
+    world.add_controller(Medium(robot, density=1.0, shapes=[FluidBox(robot.bodies[0], np.eye(4), (0.3, 0.3, 0.3))]))
+    remarks = kido.save(world, tmp_path / "world.xml")
+    assert any("other shapes than inertia boxes, is left out" in remark for remark in remarks)

@@ -26,6 +26,9 @@ import sys
 import numpy as np
 
 import kido
+import kido.batch
+import kido.gradients
+import kido.planning
 from kido.jit import JIT_DISABLED
 from trees import random_skeleton, random_state
 

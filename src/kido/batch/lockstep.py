@@ -66,7 +66,7 @@ def why_alone(world: World) -> str:
     if type(world.integrator) is not MoreauMidpoint:
         return f"its integrator is {world.integrator!r}, not MoreauMidpoint()"
     if w.predict.callback is not predict_stage:
-        return "it has soft bodies"
+        return "it has soft or flexible bodies"
     if not engine.is_compiled or engine.calls_users:
         return "its steps call functions of users or of other libraries"
     if w.loops.address != 0:

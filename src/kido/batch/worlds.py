@@ -280,7 +280,11 @@ class Worlds(FixedAttributes):
                     count if self.sensors else count + 1, self.sensors, (nothing, nothing, self._wrenches),
                 )  # fmt: skip
                 self._last_job = job, parts, count
-            self.run_job(job, None)
+            try:
+                self.run_job(job, None)
+            except BaseException:
+                self._last_job = None, (), 0  # threads that still end this job must not take it for the next
+                raise
         return self.positions, self.velocities
 
     def run_job(self, job: Job, progress: Callable[[int, int], Any] | None) -> None:

@@ -27,7 +27,8 @@ from kido.jit import Struct, callback, entry, floats, integers, kernel, number, 
 from kido.kernels.kinematics import rotation_of, transforms, velocities
 from kido.kernels.pulls import add_pull
 from kido.math.so3 import cross, rotate, rotate_inverse
-from kido.math.transform import as_vector, numbers_or_nan
+from kido.math.transform import as_transform, as_vector, number_or_nan
+from kido.quantities.soft import refuse_flexible
 from kido.simulation.commands import COMMANDS
 from kido.simulation.controller import Controller
 from kido.skeleton import BodyNode, Skeleton
@@ -185,7 +186,12 @@ class FluidBox:
         """The box of uniform density that has the mass and the moments of inertia of a body with mass.
 
         Where moments are equal axes are not determined, and the drag of a box depends on them: then give a box.
+
+        Raises:
+            ModelError: the body has no mass.
         """
+        if not body.mass > LIGHT:
+            raise ModelError(f"FluidBox.of_inertia: body {body.name!r} has no mass; give a box")
         moments, R = np.linalg.eigh(body.inertia.moment)
         X = np.eye(4)
         X[:3, :3] = R if np.linalg.det(R) > 0.0 else R * [1.0, 1.0, -1.0]
@@ -228,6 +234,7 @@ class Medium(Controller):
     """Forces of a fluid that fills the world on a skeleton; `World.add_controller` takes it, and steps run it compiled.
 
     Forces hold for a step, by the state at its start: where they could stop a body within a step, it has to be shorter.
+    Limits of joint forces are those of actuators, and do not hold for them.
 
     Args:
         skeleton: whose bodies are in the fluid.
@@ -237,7 +244,8 @@ class Medium(Controller):
         shapes: on bodies of the skeleton, by which it acts; the inertia boxes of all that have mass by default.
 
     Raises:
-        ModelError: negative or not finite numbers; a shape on a body of another skeleton, or without extent.
+        ModelError: negative or not finite numbers; a shape on a body of another skeleton, or without extent; a flexible
+            skeleton, or one with a coordinate whose actuator is neither FORCE nor MIMIC.
 
     Example:
         >>> world.add_controller(kido.environment.Medium(fish, density=1000.0, viscosity=1e-3))
@@ -252,6 +260,7 @@ class Medium(Controller):
         shapes: Sequence[FluidBox | FluidEllipsoid] | None = None,
     ):
         super().__init__(skeleton, slice(None), name="medium")
+        refuse_flexible(skeleton, "Medium")
         what = f"medium of {skeleton.name!r}"
         self._density, self._viscosity = (
             _from_zero(value, f"{what}: {name}") for name, value in (("density", density), ("viscosity", viscosity))
@@ -259,12 +268,10 @@ class Medium(Controller):
         self._wind = as_vector(wind, f"{what}: wind")
         if shapes is None:
             shapes = [FluidBox.of_inertia(body) for body in skeleton.bodies if body.mass > LIGHT]
+        if not isinstance(shapes, Sequence):
+            raise ModelError(f"{what}: shapes: expected FluidBox and FluidEllipsoid in a list, got {shapes!r:.80}")
         for shape in shapes:
-            if shape.body.skeleton is not skeleton:
-                raise ModelError(f"{what}: body {shape.body.name!r} of a shape belongs to {shape.body.skeleton.name!r}")
-            if not (as_vector(shape.size, f"{what}: size") > 0.0).all():
-                raise ModelError(f"{what}: size of a shape on {shape.body.name!r}: expected lengths above 0, "
-                                 f"got {shape.size!r}")  # fmt: skip
+            _check_shape(shape, skeleton, what)
         self._shapes = tuple(shapes)
 
     @property
@@ -297,18 +304,23 @@ class Medium(Controller):
     def calls_python(self) -> bool:
         return False
 
+    @property
+    def gives_commands(self) -> bool:
+        return False
+
     def compile(self, time: float) -> tuple[Any, MEDIUM]:
         state = self.skeleton.current_state
-        tree, plant = state.tree, state.compiled()
+        plant, tree = state.compiled(), state.tree
+        shapes = [shape for shape in self._shapes if shape.body.skeleton is self.skeleton]  # bodies of others have left
         s = MEDIUM(
-            parts=len(self._shapes), dofs=self.skeleton.num_dofs, tree=tree,
+            parts=len(shapes), dofs=self.skeleton.num_dofs, tree=tree,
             data=data_for(tree, q=plant.q, u=plant.u), density=self._density, viscosity=self._viscosity,
         )  # fmt: skip
         s.wind[:] = self._wind
-        for k, shape in enumerate(self._shapes):
+        for k, shape in enumerate(shapes):
             index = shape.body.index
             member = np.vstack([np.asarray(tree.member_pose[index]).reshape(3, 4), [0.0, 0.0, 0.0, 1.0]])
-            X = member @ np.asarray(shape.pose, float)
+            X = member @ as_transform(shape.pose, "pose")
             s.link[k], s.size[k], s.pose[k] = tree.member_link[index], shape.size, [*X[:3, :3].ravel(), *X[:3, 3]]
             if isinstance(shape, FluidEllipsoid):
                 s.kind[k], s.added_mass[k], s.added_inertia[k] = ELLIPSOID, shape.added_mass, shape.added_inertia
@@ -324,7 +336,30 @@ def _from_zero(value: Any, what: str) -> float:
     Raises:
         ModelError: it is none.
     """
-    found = numbers_or_nan(value)
-    if found.ndim != 0 or not 0.0 <= found < math.inf:
-        raise ModelError(f"{what}: expected a finite number from 0 on, got {value!r}")
-    return float(found)
+    found = number_or_nan(value)
+    if not 0.0 <= found < math.inf:
+        raise ModelError(f"{what}: expected a finite number from 0 on, got {value!r:.80}")
+    return found
+
+
+def _check_shape(shape: Any, skeleton: Skeleton, what: str) -> None:
+    """See `Medium`.
+
+    Raises:
+        ModelError: a fluid cannot act by it on the skeleton.
+    """
+    if not isinstance(shape, FluidBox | FluidEllipsoid):
+        raise ModelError(f"{what}: shapes: expected FluidBox or FluidEllipsoid, got {shape!r:.80}")
+    if not isinstance(shape.body, BodyNode) or shape.body.skeleton is not skeleton:
+        own = getattr(getattr(shape.body, "skeleton", None), "name", None)
+        raise ModelError(f"{what}: body {getattr(shape.body, 'name', shape.body)!r} of a shape belongs to {own!r}")
+    where = f"{what}: shape on {shape.body.name!r}"
+    if not (as_vector(shape.size, f"{where}: size") > 0.0).all():
+        raise ModelError(f"{where}: size: expected lengths above 0, got {shape.size!r:.80}")
+    as_transform(shape.pose, f"{where}: pose")
+    if isinstance(shape, FluidEllipsoid):
+        for name in ("blunt_drag", "slender_drag", "angular_drag", "kutta_lift", "magnus_lift"):
+            if not math.isfinite(number_or_nan(getattr(shape, name))):
+                raise ModelError(f"{where}: {name}: expected a finite number, got {getattr(shape, name)!r:.80}")
+        for name in ("added_mass", "added_inertia"):
+            as_vector(getattr(shape, name), f"{where}: {name}")

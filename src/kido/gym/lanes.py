@@ -207,7 +207,9 @@ class Lanes(FixedAttributes):
         if self.environment.commands is None:
             assert self._bounds is not None
             commands = np.empty(self._q.shape)
-            measures.commands_of(actions.astype(float), *self._bounds, self._gears, self._driven, commands)
+            measures.commands_of(
+                np.ascontiguousarray(actions, dtype=float), *self._bounds, self._gears, self._driven, commands
+            )
             return commands
         if self._bounds is not None:
             low, high = self._bounds

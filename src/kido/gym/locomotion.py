@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from kido.errors import ModelError
 from kido.gym import measures, robots
 from kido.gym.environment import Environment, Start, View, around
 from kido.gym.transition import Array, States, Transition
@@ -70,13 +71,18 @@ def _runner(
         fastest: observed velocities are clipped to this.
     """
     world = model()
-    skeleton, step = world.skeletons[0], frame_skip * float(world.time_step)
+    skeleton = world.skeletons[0]
     dofs = skeleton.num_dofs
     limits: list[Range] = [] if healthy is None else healthy[0]
     bounds = np.array([*limits, *[(-np.inf, np.inf)] * (2 * dofs - 1 - len(limits))], dtype=float).T.copy()
-    numbers = np.array([*weights, 0.0 if healthy is None else healthy[1], step, fastest], dtype=float)
+    weight = 0.0 if healthy is None else healthy[1]
 
     def found(t: Transition) -> tuple[Array, Array]:
+        if t.positions.shape[1] != dofs:
+            raise ModelError(
+                f"environment {name!r}: expected a model of {dofs} coordinates, got {t.positions.shape[1]}"
+            )
+        numbers = np.array([*weights, weight, t.time_step, fastest], dtype=float)
         observed, terms = np.empty((len(t), 2 * dofs - skip)), np.empty((5, len(t)))
         actions = t.actions.astype(float)
         measures.runner(t.positions, t.velocities, t.before.positions, actions, bounds, numbers, observed, terms)
@@ -198,13 +204,12 @@ def external_wrenches(t: Transition) -> Array:
 
 
 def _judged(
-    step: float, speed: float, work: float, health: float, heights: Range, pressure: float, costs: Range,
+    speed: float, work: float, health: float, heights: Range, pressure: float, costs: Range,
     place: Callable[[States], Array], first: int, wrenches: Callable[[Transition], Array], terminate: bool,
 ) -> dict[str, Any]:  # fmt: skip
     """Rewards, ends and infos of a robot that floats, for its `Environment`.
 
     Args:
-        step: of time of the environment [s].
         speed, work, health, pressure: weights of rewards.
         heights: closed interval of what is healthy.
         costs: least and greatest of wrenches.
@@ -212,9 +217,9 @@ def _judged(
         wrenches: (worlds, bodies, 6) of contacts.
         terminate: whether episodes end where it is not healthy.
     """
-    numbers = np.array([speed, work, health, pressure, step, *heights, *costs], dtype=float)
 
     def found(t: Transition) -> Array:
+        numbers = np.array([speed, work, health, pressure, t.time_step, *heights, *costs], dtype=float)
         terms, actions = np.empty((8, len(t))), t.actions.astype(float)
         measures.measure(t.positions, place(t), place(t.before), first, actions, t.once(wrenches), numbers, terms)
         return terms
@@ -294,7 +299,7 @@ def ant(
         return np.concatenate(parts, axis=1)
 
     judged = _judged(
-        5 * float(model.time_step), forward_reward_weight, ctrl_cost_weight, healthy_reward, healthy_z_range,
+        forward_reward_weight, ctrl_cost_weight, healthy_reward, healthy_z_range,
         contact_cost_weight, (-np.inf, np.inf), lambda s: s.positions, 3, clipped, terminate_when_unhealthy,
     )  # fmt: skip
     return Environment(
@@ -356,7 +361,7 @@ def humanoid(
         return np.concatenate(parts, axis=1)
 
     judged = _judged(
-        5 * float(model.time_step), forward_reward_weight, ctrl_cost_weight, healthy_reward, _opened(healthy_z_range),
+        forward_reward_weight, ctrl_cost_weight, healthy_reward, _opened(healthy_z_range),
         contact_cost_weight, contact_cost_range, lambda s: s.com, 0, external_wrenches, terminate_when_unhealthy,
     )  # fmt: skip
     arms = [f"{side}_{part}" for side in ("right", "left") for part in ("shoulder1", "shoulder2", "elbow")]

@@ -38,16 +38,19 @@ class COMMANDS(Struct):
     due = integers("controllers", doc="steps until the next call")
     calls = integers("controllers", doc="calls up to now")
     begin = integers("controllers", doc="first coordinate of its skeleton")
+    unbounded = integers("controllers", doc="1: its forces are no commands, and bounds do not hold for them")
     first = integers("controllers1", doc="where its forces begin; the last entry is their number")
     force = floats("forces", unit="N, N m", doc="held forces on the coordinates of each controller's skeleton")
     memory = floats("numbers", doc="what controllers remember besides, one after the other")
 
 
 @kernel
-def add_forces(address, d, own):
-    """Call the controllers that are due, and add what all hold."""
+def add_forces(address, d, own, unbounded):
+    """Call the controllers of one kind that are due, and add what all of these hold."""
     s = view(COMMANDS, own)
     for c in range(s.call.shape[0]):
+        if s.unbounded[c] != unbounded:
+            continue
         if s.due[c] == 0:
             if s.call[c] != 0:
                 call_controller(s.call[c], address, s.own[c], own, c)
@@ -67,7 +70,7 @@ def act(address, own):
     if s.applied == 0:
         for j in range(s.dof.shape[0]):
             s.given[j] = d.tau[s.dof[j]] if s.of_force[j] != 0 else d.command[s.dof[j]]
-        add_forces(address, d, own)
+        add_forces(address, d, own, 0)
         for j in range(s.dof.shape[0]):
             k = s.dof[j]
             command = d.tau[k] if s.of_force[j] != 0 else d.command[k]
@@ -77,6 +80,7 @@ def act(address, own):
                 d.tau[k] = command
             else:
                 d.command[k] = command
+        add_forces(address, d, own, 1)
         s.applied = 1
 
 
@@ -215,6 +219,7 @@ class Commands(Feature):
                 if c.num_remembered:
                     c.remember(self.part_of(k)["memory"])
                 own.begin[k], own.period[k] = engine.dofs_of(c.skeleton).start, c.steps(h)
+                own.unbounded[k] = not c.gives_commands
                 made = c.compile(float(own.period[k] * h))
                 if made is not None:
                     own.call[k], own.own[k] = made[0].address, made[1].address

@@ -116,6 +116,11 @@ class Controller(FixedAttributes, ABC):
         return True
 
     @property
+    def gives_commands(self) -> bool:
+        """Whether its forces are commands, within limits of joint forces; else they act whatever these are."""
+        return True
+
+    @property
     def has_state(self) -> bool:
         """Whether it remembers more than snapshots of its world have: forces, number of calls, when it is due."""
         return False

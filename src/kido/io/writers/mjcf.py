@@ -17,6 +17,7 @@ from scipy.spatial.transform import Rotation
 from kido.actuation import ActuatorLink, Actuators, Linear, TendonLimits
 from kido.constraints import BallJointConstraint, CouplerConstraint, CouplerForces, WeldJointConstraint
 from kido.environment import FluidBox, Medium
+from kido.environment.medium import LIGHT
 from kido.io.fields import free_name
 from kido.io.writers.mjcf_actuators import ActuatorWriter
 from kido.io.writers.mjcf_geoms import GeomWriter
@@ -24,7 +25,7 @@ from kido.io.writers.shapes import MeshStore
 from kido.io.writers.unsupported import UnsupportedFeatures
 from kido.io.xml import Element, add, document, number, to_text, vector
 from kido.joints import ActuatorType, JointKind
-from kido.math.transform import inverse_transform
+from kido.math.transform import as_transform, inverse_transform
 from kido.quantities.soft import refuse_flexible
 from kido.simulation import World
 from kido.skeleton import BodyNode, DegreeOfFreedom, EndEffector, FreeJoint, Joint, Skeleton
@@ -89,13 +90,15 @@ class _Writer:
         media = [c for c in world.controllers if isinstance(c, Medium)]
         fluids = {(c.density, c.viscosity, *c.wind) for c in media}
         moving = {s for s in self.skeletons if s.num_dofs and not s.kinematic}
-        boxes = all(isinstance(shape, FluidBox) for c in media for shape in c.shapes)
+        boxes = len(media) == len(moving) and all(map(_acts_by_inertia, media))
         if len(fluids) == 1 and boxes and {c.skeleton for c in media} == moving:
             density, viscosity, *wind = fluids.pop()
             for key, value in (("density", number(density)), ("viscosity", number(viscosity)), ("wind", vector(wind))):
                 self.option.set(key, value)
         elif media:
-            self.unsupported.remark("a fluid that is not the same for all, or acts by ellipsoids, is left out")
+            self.unsupported.remark(
+                "a fluid that is not the same for all, or acts by other shapes than inertia boxes, is left out"
+            )
 
     def text(self) -> str:
         """The whole file."""
@@ -364,3 +367,20 @@ def _placed(X: np.ndarray) -> dict[str, str]:
     if not np.array_equal(X[:3, :3], np.eye(3)):
         found["quat"] = vector(Rotation.from_matrix(X[:3, :3]).as_quat(scalar_first=True))
     return found
+
+
+def _acts_by_inertia(medium: Medium) -> bool:
+    """Whether a fluid acts by the inertia boxes of all bodies with mass, once each."""
+    bodies = [shape.body for shape in medium.shapes]
+    if len(bodies) != len(set(bodies)) or set(bodies) != {b for b in medium.skeleton.bodies if b.mass > LIGHT}:
+        return False
+    for shape in medium.shapes:
+        if not isinstance(shape, FluidBox):
+            return False
+        X, squares = as_transform(shape.pose, "pose"), np.square(np.asarray(shape.size, float))
+        own, R = shape.body.inertia, X[:3, :3]
+        moment = R @ np.diag(own.mass / 12.0 * (squares.sum() - squares)) @ R.T
+        near = np.allclose(moment, own.moment, rtol=1e-9, atol=1e-9 * np.trace(own.moment))
+        if not near or not np.allclose(X[:3, 3], own.com, rtol=0.0, atol=1e-9):
+            return False
+    return True

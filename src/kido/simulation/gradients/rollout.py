@@ -83,7 +83,7 @@ def rollout_gradient(
     n = len(engine.data.q)
     given = numbers_or_nan(commands)
     if given.ndim != 2 or given.shape[1] != n or not len(given) or not np.isfinite(given).all():
-        raise ModelError(f"{what}: commands: expected finite numbers (steps, {n}), got shape {given.shape}")
+        raise ModelError(f"{what}: commands: expected finite numbers (steps, {n}), got {commands!r:.80}")
     steps = len(given)
     every = ceil(sqrt(steps)) if checkpoints is None else checkpoints
     if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
@@ -105,7 +105,7 @@ def rollout_gradient(
             if world.version != version:
                 raise StateError(f"{what}: gradient({k + 1}) changed the world, which it is only shown")
             if found is not None:
-                seed = np.asarray(found, dtype=float)
+                seed = numbers_or_nan(found)
                 if seed.shape != (2 * n,) or not np.isfinite(seed).all():
                     raise StateError(f"{what}: gradient({k + 1}): expected {2 * n} finite numbers, got {found!r:.80}")
                 seeds[k + 1] = seed
