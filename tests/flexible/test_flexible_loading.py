@@ -17,6 +17,7 @@ from kido.flexible import (
     flexible_bodies,
     make_flexible,
     make_flexible_by_modes,
+    make_links_flexible,
     write_modes,
 )
 
@@ -134,8 +135,27 @@ def test_what_is_refused(tmp_path: Path) -> None:
     assert [len(flexible_bodies(s)) for s in found.skeletons] == [0, 1]
     motion = tmp_path / "motion.csv"
     motion.write_text("time,a\n0,0\n1,1\n")
+    two = arm()
+    for wrong, error in (("none.h5", kido.FileFormatError), ({"material": ALUMINIUM, 3: 1}, kido.ModelError)):
+        with pytest.raises(error):
+            make_links_flexible([two], {"upper": modes_with("tip", 0.5), "fore": wrong})
+        assert flexible_bodies(two) == []  # nothing was done
     with pytest.raises(kido.KidoError, match=r"flexible: \.csv files have no links"):
         kido.load(motion, flexible={"a": ALUMINIUM})
     body = arm().body("upper")
     with pytest.raises(kido.ModelError, match=r"modes: expected kido\.flexible\.Modes, got 3"):
         make_flexible_by_modes(body, 3)  # type: ignore[arg-type]
+
+
+def test_keyframes_of_files_know_of_modes(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco", reason="the extra mjcf is not installed")
+    path = tmp_path / "arm.xml"
+    path.write_text("""<mujoco><worldbody><body name="a"><joint name="j" axis="0 0 1"/>
+<geom type="capsule" size="0.02" fromto="0 0 0 0.5 0 0" mass="1"/></body></worldbody>
+<keyframe><key name="home" qpos="0.3" qvel="0.1"/></keyframe></mujoco>""")
+    world = kido.load(path, flexible={"a": modes_with("tip", 0.5)})
+    world.set_keyframe("home")  # type: ignore[union-attr]
+    robot = next(s for s in world.skeletons if s.num_dofs)  # type: ignore[union-attr]
+    assert robot.num_dofs > 1
+    assert robot.positions.tolist() == [0.3, *[0.0] * (robot.num_dofs - 1)]
+    assert robot.velocities[0] == 0.1

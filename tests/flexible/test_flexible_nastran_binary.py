@@ -111,6 +111,16 @@ def test_rows_that_are_named(tmp_path: Path, line: Structure, suffix: str) -> No
             read_nastran(bulk, file, nodes=NODES, rows=bad)
     with pytest.raises(kido.FileFormatError, match="expected one matrix whose name begins with PH; there are KAA, MAA"):
         read_nastran_vectors(file, found)
+    with pytest.raises(kido.FileFormatError, match=r"rows: expected pairs of whole numbers .*101"):
+        read_nastran(bulk, file, nodes=NODES, rows=[101] * 12)  # type: ignore[list-item]
+    with pytest.raises(kido.FileFormatError, match=r"rows: expected pairs of whole numbers .*1\.5"):
+        read_nastran(bulk, file, nodes=NODES, rows=[(101, 1.5)] * 12)  # type: ignore[list-item]
+    WRITERS[suffix](file, {"KAA": T.T @ K @ T, "MAA": T.T @ M @ T, "BHH": np.eye(4)})  # others are none of its business
+    named = read_nastran(bulk, file, nodes=NODES, rows=rows, stiffness="kaa", mass="maa")
+    assert np.array_equal(named.matrices()[1].toarray(), found.matrices()[1].toarray())
+    WRITERS[suffix](file, {"PHG": np.full((12, 2), np.nan)})
+    with pytest.raises(kido.FileFormatError, match=r"matrix PHG: expected finite numbers|cannot be read"):
+        read_nastran_vectors(file, found)
     WRITERS[suffix](file, {"PHG": np.eye(18)})
     with pytest.raises(kido.FileFormatError, match="matrix PHG: expected real numbers in 12 rows"):
         read_nastran_vectors(file, found)

@@ -16,7 +16,7 @@ from test_flexible_loops import four_bar
 
 import kido
 from flexible_trees import CLOUDS, Dense, random_tree
-from kido.flexible import flexible_bodies
+from kido.flexible import FlexibleBody, Material, Modes, Section, beam_modes, flexible_bodies
 from kido.identification import DynamicParameters, base_parameters, exciting_motion, identify
 from kido.operators import Lyapunov, OperatorError, SpatialOperators, sweeps
 from trees import motion, skew
@@ -626,6 +626,25 @@ def test_identification_of_what_a_flexible_arm_carries() -> None:
     assert error(model.inverse_dynamics(q, u, udot), forces[0]) < EXACT
     with pytest.raises(kido.ModelError, match="exciting motion: modes of joint"):
         exciting_motion(parameters, 5.0)
+
+
+def test_modes_that_move_no_node_do_not_drown_parameters() -> None:
+    """An internal mode, whose tip stays but for foreshortening: bodies on the tip have as many as on other modes."""
+    ranks = []
+    for still in (False, True):
+        s = kido.Skeleton("arm")
+        made = beam_modes(1.0, Section.tube(0.02, 0.018), Material(7e10, 2700.0, 0.33), bending_y=2).to_dict()
+        for node in made["nodes"]:
+            for name in ("translation", "rotation"):
+                node[name] = np.array(node[name], float)
+                if still:
+                    node[name][:, 0] = 0.0
+        upper = FlexibleBody(s.add_body("upper", kido.RevoluteJoint(axis=(0, 0, 1))), Modes.from_dict(made))
+        one = s.add_body("one", kido.RevoluteJoint(axis=(0, 1, 0)), upper.node("tip"), kido.Inertia(0.5, (0.1, 0, 0)))
+        joint = kido.RevoluteJoint(axis=(1, 0, 0), transform_from_parent=(0.3, 0, 0))
+        s.add_body("two", joint, one, kido.Inertia(0.4, (0.1, 0, 0)))
+        ranks.append(base_parameters(DynamicParameters(s)).rank)
+    assert ranks[0] == ranks[1] > 10
 
 
 # Use ---------------------------------------------------------------------------------------------------------

@@ -122,13 +122,15 @@ def scale_row(A, s, share):
 @kernel
 def choose_rows(t, y, o):
     """`order` and `rank`: rows of G, on free coordinates, that do not follow from others; `redundant`."""
-    m = y.num_rows
+    m, whole = y.num_rows, 0.0
     for s in range(m):
         o.taken[s] = 0
         for k in range(o.Q.shape[1]):
             o.Q[s, k] = 0.0 if t.prescribed[k] != 0 else o.G[s, k]
+        whole = max(whole, size_of(o.G, s))
+    for s in range(m):  # one that is but rounding beside others is a row that nothing can move
         size = size_of(o.Q, s)
-        scale_row(o.Q, s, 1.0 / size if size > 0.0 else 0.0)
+        scale_row(o.Q, s, 1.0 / size if size > RANK * whole else 0.0)
     rank, largest = 0, 0.0
     for _ in range(m):
         best, most = -1, 0.0
@@ -344,6 +346,16 @@ def accelerate_full(address, _a, _b, _c):
 
 
 @kernel
+def marks_of(o, n):
+    """A number that tells sets of dependent coordinates apart, and how many they are."""
+    found, number = 0, 0
+    for k in range(n):
+        found += o.is_dependent[k] * (k + 1) * (k + 1)
+        number += o.is_dependent[k]
+    return found, number
+
+
+@kernel
 def solve_dependent(t, o):
     """Eliminate R, whose last column is a right-hand side: u_i of dependent coordinate i is R_in less R_ij u_j.
 
@@ -351,7 +363,8 @@ def solve_dependent(t, o):
     largest.
     """
     n, rank = o.R.shape[1] - 1, o.rank
-    kept = o.keeps != 0 and o.is_chosen != 0
+    before, marked = marks_of(o, n)
+    kept = o.keeps != 0 and o.is_chosen != 0 and marked == rank
     for i in range(rank):
         for k in range(n):
             o.R[i, k] = o.G[o.order[i], k]
@@ -382,9 +395,10 @@ def solve_dependent(t, o):
             if r != i and share != 0.0:
                 for k in range(n + 1):
                     o.R[r, k] -= share * o.R[i, k]
-    if not kept:
-        o.is_chosen = 1
+    after, _ = marks_of(o, n)
+    if o.is_chosen == 0 or after != before:
         o.choices += 1
+    o.is_chosen = 1
     return least
 
 

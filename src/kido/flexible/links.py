@@ -151,28 +151,27 @@ def make_links_flexible(skeletons: Sequence[Skeleton], given: Mapping[str, Any])
 
     Raises:
         ModelError: a description of another kind, names that several links have; and as `make_flexible`,
-            `make_flexible_by_modes`. Says which link; links before it are flexible then.
+            `make_flexible_by_modes`, and links before it are flexible then.
         NameLookupError: there is no such link; lists those that there are.
         FileFormatError: as `read_modes`.
     """
     if not isinstance(given, Mapping):
         raise ModelError(f"flexible: expected a dictionary from names of links to descriptions, got {given!r}")
     links = [_link(skeletons, name) for name in given]
-    made = []
-    for body, how in zip(links, given.values(), strict=True):
-        if isinstance(how, Modes):
-            made.append(make_flexible_by_modes(body, how))
-        elif isinstance(how, str | os.PathLike):
-            made.append(make_flexible_by_modes(body, read_modes(how)))
-        elif isinstance(how, Material):
-            made.append(make_flexible(body, how))
-        elif isinstance(how, Mapping) and "material" in how:
-            made.append(make_flexible(body, **how))
-        else:
+    described = [read_modes(how) if isinstance(how, str | os.PathLike) else how for how in given.values()]
+    for body, how in zip(links, described, strict=True):
+        by_name = isinstance(how, Mapping) and "material" in how and all(isinstance(key, str) for key in how)
+        if not by_name and not isinstance(how, Modes | Material):
             raise ModelError(
                 f"flexible: link {body.name!r}: expected a Material, a dictionary of make_flexible's arguments with "
                 f"'material', Modes, or the path of a file of modes, got {how!r}"
             )
+    made = []
+    for body, how in zip(links, described, strict=True):
+        if isinstance(how, Modes):
+            made.append(make_flexible_by_modes(body, how))
+        else:
+            made.append(make_flexible(body, **(how if isinstance(how, Mapping) else {"material": how})))
     return made
 
 

@@ -66,10 +66,10 @@ def read_nastran(
     """
     path, other = os.fspath(bulk), os.fspath(matrices)
     places, turned = _grids(path)
-    found = entries_of(other, list(places), rows) if is_binary(other) else _matrices(other, places)
+    found = entries_of(other, list(places), rows, (stiffness, mass)) if is_binary(other) else _matrices(other, places)
     chosen = []
     for what, name in (("M", mass), ("K", stiffness)):
-        names = [n for n in found if n == name or (name is None and n.startswith(what))]
+        names = [n for n in found if n == (name or "").upper() or (name is None and n.startswith(what))]
         if len(names) != 1:
             wanted = f"a matrix {name!r}" if name else f"one matrix whose name begins with {what}"
             raise FileFormatError(other, None, f"expected {wanted}; there are {', '.join(found) or 'none'}")

@@ -6,6 +6,7 @@ says otherwise.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -51,13 +52,17 @@ def matrices_in(path: str) -> dict[str, Array]:
 
 
 def entries_of(
-    path: str, labels: Sequence[int], rows: Sequence[tuple[int, int]] | None
+    path: str,
+    labels: Sequence[int],
+    rows: Sequence[tuple[int, int]] | None,
+    wanted: Sequence[str | None],
 ) -> dict[str, dict[tuple[int, int, int, int], float]]:
     """Square matrices of a file by name, as entries by (grid, component, grid, component), components from 0.
 
     Args:
         labels: numbers of all grids.
         rows: grid and component (1 to 6) of each row; by default all of all grids.
+        wanted: names of stiffness and mass, which are read; by default all that begin with K and M.
 
     Raises:
         FileFormatError: as `matrices_in`; rows that are none of the model's, or another number of them.
@@ -66,7 +71,12 @@ def entries_of(
     if rows is None:
         own: list[Row] = [(label, c) for label in sorted(known) for c in range(6)]
     else:
-        own = [(int(label), int(c) - 1) for label, c in rows]
+        try:
+            own = [(operator.index(label), operator.index(c) - 1) for label, c in rows]
+        except (TypeError, ValueError):
+            raise FileFormatError(
+                path, None, f"rows: expected pairs of whole numbers (grid, component), got {rows!r:.80}"
+            ) from None
         for label, c in own:
             if label not in known or not 0 <= c < 6:
                 raise FileFormatError(
@@ -74,8 +84,11 @@ def entries_of(
                 )
         if len(set(own)) < len(own):
             raise FileFormatError(path, None, "rows: a component of a grid occurs twice")
-    found = {}
+    found: dict[str, dict[tuple[int, int, int, int], float]] = {}
     for name, M in matrices_in(path).items():
+        if not any(name == n.upper() if n else name.startswith(c) for c, n in zip("KM", wanted, strict=True)):
+            found[name] = {}  # not read
+            continue
         if M.ndim != 2 or M.shape[0] != M.shape[1]:
             continue
         if np.iscomplexobj(M) or not np.isfinite(M).all():
@@ -106,5 +119,7 @@ def vectors_in(path: str, structure: Any, labels: Mapping[int, int], name: str |
     if np.iscomplexobj(M) or len(M) != 6 * len(labels):
         wanted = f"real numbers in {6 * len(labels)} rows, six for each grid that the structure has"
         raise FileFormatError(path, None, f"matrix {names[0]}: expected {wanted}, got {len(M)} of type {M.dtype}")
+    if not np.isfinite(M).all():
+        raise FileFormatError(path, None, f"matrix {names[0]}: expected finite numbers")
     place = {label: k for k, label in enumerate(sorted(labels))}
     return np.array([M[6 * place[int(structure.labels[node])] + component] for node, component in structure.rows])

@@ -131,7 +131,8 @@ class DynamicParameters(FixedAttributes):
         if not self.deforms:
             return np.zeros_like(forces)
         own = self._batch.inverse_dynamics_regressor(*state, [b.index for b in self.links])
-        rotors = np.array([dof.armature for dof in self.skeleton.dofs]) * np.asarray(accelerations, dtype=float)
+        own_rotors = [0.0 if dof.joint.has_modes else dof.armature for dof in self.skeleton.dofs]
+        rotors = np.array(own_rotors) * np.asarray(accelerations, dtype=float)
         return forces - own @ self.values()[: own.shape[2]] - rotors
 
     # Values ---------------------------------------------------------------------------------------------------

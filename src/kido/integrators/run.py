@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from kido.integrators.rates import displace, displacement_rate, evaluate_system
-from kido.integrators.schema import DONE, FORCES, MOTION, NOT_CLOSED, NOT_FINITE, PAUSED, TOO_MANY, TOO_SMALL
+from kido.integrators.schema import DONE, FAILED, FORCES, MOTION, NOT_CLOSED, NOT_FINITE, PAUSED, TOO_MANY, TOO_SMALL
 from kido.jit import entry, kernel, view
 from kido.joints.kinds import FREE_MIXED
 from kido.kernels.integration import to_body_axes, to_parent_axes
@@ -235,7 +235,7 @@ def progress(motion, budget):
         if stage < 0 and not all_finite(d):
             # A pose without bounds, which looks like a coordinate without inertia, is but a step too large.
             stage = 0 if m.adaptive != 0 else NOT_FINITE
-        elif stage == NOT_CLOSED and m.adaptive != 0 and m.at_stage > 1:
+        elif (stage == NOT_CLOSED or stage < FAILED) and m.adaptive != 0 and m.at_stage > 1:
             m.error = math.inf
             stage = 0
         m.at_stage = max(stage, 0)

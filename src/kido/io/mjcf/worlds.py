@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,24 @@ class MjcfWorld(World):
     def have(self, sensors: list[Sensor], keyframes: list[Keyframe]) -> None:
         """Take over what a file has."""
         self._sensors, self._keyframes = tuple(sensors), tuple(keyframes)
+
+    def coordinates_added(self, before: Mapping[str, Sequence[str]]) -> None:
+        """Skeletons have more coordinates than they had; those are zero in keyframes.
+
+        Args:
+            before: names of those that they had, by skeleton.
+        """
+
+        def placed(kept: Mapping[str, Array]) -> dict[str, Array]:
+            found = {}
+            for name, values in kept.items():
+                known = dict(zip(before[name], values, strict=True))
+                found[name] = np.array([known.get(dof.name, 0.0) for dof in self.skeleton(name).dofs])
+            return found
+
+        self._keyframes = tuple(
+            replace(key, positions=placed(key.positions), velocities=placed(key.velocities)) for key in self._keyframes
+        )
 
     @property
     def actuators(self) -> Actuators:
