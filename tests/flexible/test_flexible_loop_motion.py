@@ -100,8 +100,8 @@ class Crank:
         slider = s.add_body("slider", kido.PrismaticJoint("rail", axis=(1, 0, 0)), None, kido.Inertia(M3))
         s.dof("crank").actuator_type = "VELOCITY"
         s.dof("crank").command = SPEED
-        frames = {"frame_a": np.eye(4), "frame_b": np.eye(4)}
-        self.closing = kido.BallJointConstraint(flexible.node("tip"), slider, **frames)
+        ends = flexible.node("tip"), slider
+        self.closing = kido.BallJointConstraint(*ends, frame_a=np.eye(4), frame_b=np.eye(4))
         self.forces = self._bending_forces if nonlinear else None
         q, rate = (np.linalg.solve(self.V, part) for part in START)
         stretch, growth = self.V[3] @ q, self.V[3] @ rate
