@@ -162,6 +162,7 @@ def test_without_a_gpu_the_reason_is_told() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(2400)  # the compiler needs six minutes alone
 def test_the_step_compiles_for_a_gpu(humanoid: kido.World) -> None:
     """A whole step in one kernel: calls by address and memory from the heap are not in it."""
     engine: Any = humanoid.engine

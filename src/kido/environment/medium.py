@@ -29,6 +29,7 @@ from kido.kernels.pulls import add_pull
 from kido.math.so3 import cross, rotate, rotate_inverse
 from kido.math.transform import as_transform, as_vector, number_or_nan
 from kido.quantities.soft import refuse_flexible
+from kido.reprs import brief
 from kido.simulation.commands import COMMANDS
 from kido.simulation.controller import Controller
 from kido.skeleton import BodyNode, Skeleton
@@ -181,6 +182,8 @@ class FluidBox:
     pose: ArrayLike
     size: ArrayLike
 
+    __repr__ = brief
+
     @classmethod
     def of_inertia(cls, body: BodyNode) -> FluidBox:
         """The box of uniform density that has the mass and the moments of inertia of a body with mass.
@@ -228,6 +231,8 @@ class FluidEllipsoid:
     magnus_lift: float = 1.0
     added_mass: ArrayLike = (0.0, 0.0, 0.0)
     added_inertia: ArrayLike = (0.0, 0.0, 0.0)
+
+    __repr__ = brief
 
 
 class Medium(Controller):
