@@ -6,26 +6,19 @@ whether it goes on by itself or not, and so whatever its neighbours are.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kido.batch.lockstep_few import columns_of
 from kido.batch.lockstep_iterations import go_on
 from kido.batch.lockstep_struct import FEW, LANE_NUMBERS, LOCKSTEP, SINGLE
 from kido.constraints.row_origins import ROW_ORIGINS
-from kido.jit import JIT_DISABLED, LANES, Struct, callback, kernel, view
+from kido.jit import LANES, Struct, callback, kernel, view
+from kido.jit.compile import thread_view
 from kido.kernels.regularized_tree import REGULARIZED
 from kido.solvers.history import BEST_ROW
 from kido.solvers.laws import V
 from kido.solvers.problem import BOUNDED, DEFAULT_SETTINGS, PROBLEM
 from kido.tree.schema import DATA, TREE
-
-if TYPE_CHECKING or not JIT_DISABLED:
-    from kido.jit.compile import thread_view
-else:  # where there are no lanes
-
-    def thread_view(struct, address, sample):
-        return view(struct, address)
-
 
 FEW_LEFT = 3  # lanes that go on one by one
 

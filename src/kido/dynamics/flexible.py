@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.dynamics import flexible_chain
-from kido.dynamics.flexible_chain import CHAIN, LOOPS_NOT_CLOSED, MODES_SHARE, SINGULAR
+from kido.dynamics.flexible_chain import LOOPS_NOT_CLOSED, SINGULAR
+from kido.dynamics.flexible_chain_rows import CHAIN, MODES_SHARE
 from kido.dynamics.flexible_rows import evaluate_rows
 from kido.dynamics.solver import DynamicsSolver
 from kido.errors import ModelError, StateError

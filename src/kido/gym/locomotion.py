@@ -75,17 +75,17 @@ def _runner(
     dofs = skeleton.num_dofs
     limits: list[Range] = [] if healthy is None else healthy[0]
     bounds = np.array([*limits, *[(-np.inf, np.inf)] * (2 * dofs - 1 - len(limits))], dtype=float).T.copy()
-    weight = 0.0 if healthy is None else healthy[1]
+    numbers = np.array([*weights, 0.0 if healthy is None else healthy[1], fastest], dtype=float)
 
     def found(t: Transition) -> tuple[Array, Array]:
         if t.positions.shape[1] != dofs:
             raise ModelError(
                 f"environment {name!r}: expected a model of {dofs} coordinates, got {t.positions.shape[1]}"
             )
-        numbers = np.array([*weights, weight, t.time_step, fastest], dtype=float)
         observed, terms = np.empty((len(t), 2 * dofs - skip)), np.empty((5, len(t)))
         actions = t.actions.astype(float)
-        measures.runner(t.positions, t.velocities, t.before.positions, actions, bounds, numbers, observed, terms)
+        state = t.positions, t.velocities, t.before.positions
+        measures.runner(*state, actions, t.time_step, bounds, numbers, observed, terms)
         return observed, terms
 
     def reward(t: Transition) -> dict[str, Array]:
@@ -218,10 +218,12 @@ def _judged(
         terminate: whether episodes end where it is not healthy.
     """
 
+    numbers = np.array([speed, work, health, pressure, *heights, *costs], dtype=float)
+
     def found(t: Transition) -> Array:
-        numbers = np.array([speed, work, health, pressure, t.time_step, *heights, *costs], dtype=float)
         terms, actions = np.empty((8, len(t))), t.actions.astype(float)
-        measures.measure(t.positions, place(t), place(t.before), first, actions, t.once(wrenches), numbers, terms)
+        places = place(t), place(t.before)
+        measures.measure(t.positions, *places, first, actions, t.once(wrenches), t.time_step, numbers, terms)
         return terms
 
     def reward(t: Transition) -> dict[str, Array]:

@@ -20,15 +20,16 @@ def commands_of(actions, low, high, gears, dofs, found):
     return 0
 
 
-@entry("i8(f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[::1],f8[:,::1],f8[:,::1])")
-def runner(q, u, before, actions, bounds, numbers, observed, terms):
+@entry("i8(f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8,f8[:,::1],f8[::1],f8[:,::1],f8[:,::1])")
+def runner(q, u, before, actions, time_step, bounds, numbers, observed, terms):
     """Observations and rewards of robots in a vertical plane, whose first coordinate is how far they are.
 
     Args:
         q, u: positions and velocities (worlds, dofs).
         before: positions before the step.
         bounds: (2, 2 dofs - 1) of positions but the first and of velocities, an open interval each, of what is healthy.
-        numbers: weights of speed, effort and health, the time step, and the largest velocity that is observed.
+        time_step: from one action to the next.
+        numbers: weights of speed, effort and health, and the largest velocity that is observed.
         observed: (worlds, numbers), written: the last positions, for which there is room, and velocities.
         terms: (5, worlds), written: rewards of speed, of health and of effort, the speed, whether it is healthy.
     """
@@ -40,34 +41,35 @@ def runner(q, u, before, actions, bounds, numbers, observed, terms):
             healthy = healthy and bounds[0, k - 1] < q[n, k] < bounds[1, k - 1]
         for k in range(dofs):
             healthy = healthy and bounds[0, dofs - 1 + k] < u[n, k] < bounds[1, dofs - 1 + k]
-            observed[n, dofs - skip + k] = min(max(u[n, k], -numbers[4]), numbers[4])
+            observed[n, dofs - skip + k] = min(max(u[n, k], -numbers[3]), numbers[3])
         for k in range(skip, dofs):
             observed[n, k - skip] = q[n, k]
         effort = 0.0
         for k in range(actions.shape[1]):
             effort += actions[n, k] * actions[n, k]
-        speed = (q[n, 0] - before[n, 0]) / numbers[3]
+        speed = (q[n, 0] - before[n, 0]) / time_step
         terms[0, n], terms[2, n], terms[3, n] = numbers[0] * speed, -numbers[1] * effort, speed
         terms[1, n], terms[4, n] = (numbers[2], 1.0) if healthy else (0.0, 0.0)
     return 0
 
 
-@entry("i8(f8[:,::1],f8[:,::1],f8[:,::1],i8,f8[:,::1],f8[:,:,::1],f8[::1],f8[:,::1])")
-def measure(q, places, before, first, actions, wrenches, numbers, terms):
+@entry("i8(f8[:,::1],f8[:,::1],f8[:,::1],i8,f8[:,::1],f8[:,:,::1],f8,f8[::1],f8[:,::1])")
+def measure(q, places, before, first, actions, wrenches, time_step, numbers, terms):
     """Rewards of robots that float, whose coordinates 3, 4 and 5 are their place.
 
     Args:
         q: positions (worlds, dofs).
         places, before: of what moves forward, after the step and before: x in column `first`, then y.
         wrenches: (worlds, bodies, 6) of contacts.
-        numbers: weights of speed, effort, health and wrenches, the time step, the least and the greatest height of what
-            is healthy, and the least and the greatest cost of wrenches.
+        time_step: from one action to the next.
+        numbers: weights of speed, effort, health and wrenches, the least and the greatest height of what is healthy,
+            the least and the greatest cost of wrenches.
         terms: (8, worlds), written: rewards of speed, of health, of effort and of wrenches, velocities along x and y,
             distance from the origin, whether it is healthy.
     """
     for n in range(q.shape[0]):
-        vx = (places[n, first] - before[n, first]) / numbers[4]
-        vy = (places[n, first + 1] - before[n, first + 1]) / numbers[4]
+        vx = (places[n, first] - before[n, first]) / time_step
+        vy = (places[n, first + 1] - before[n, first + 1]) / time_step
         effort, pressed = 0.0, 0.0
         for k in range(actions.shape[1]):
             effort += actions[n, k] * actions[n, k]
@@ -75,9 +77,9 @@ def measure(q, places, before, first, actions, wrenches, numbers, terms):
             for k in range(6):
                 pressed += wrenches[n, b, k] * wrenches[n, b, k]
         terms[0, n], terms[2, n] = numbers[0] * vx, -numbers[1] * effort
-        terms[3, n] = -min(max(numbers[3] * pressed, numbers[7]), numbers[8])
+        terms[3, n] = -min(max(numbers[3] * pressed, numbers[6]), numbers[7])
         terms[4, n], terms[5, n], terms[6, n] = vx, vy, math.sqrt(q[n, 3] * q[n, 3] + q[n, 4] * q[n, 4])
-        terms[1, n], terms[7, n] = (numbers[2], 1.0) if numbers[5] <= q[n, 5] <= numbers[6] else (0.0, 0.0)
+        terms[1, n], terms[7, n] = (numbers[2], 1.0) if numbers[4] <= q[n, 5] <= numbers[5] else (0.0, 0.0)
     return 0
 
 

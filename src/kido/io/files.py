@@ -141,10 +141,7 @@ def load(path: str | Path, **options: Any) -> Skeleton | World | Motion | Marker
             raise KidoError(f"load: {path}: flexible: {found.suffix} files have no links that could be flexible")
         from kido.flexible import make_links_flexible
 
-        before = {s.name: [dof.name for dof in s.dofs] for s in skeletons}
         make_links_flexible(skeletons, flexible)
-        if hasattr(model, "coordinates_added"):
-            model.coordinates_added(before)
     return model
 
 

@@ -127,6 +127,10 @@ elif JIT_DISABLED:
         """The struct at `address`."""
         return live_struct(address)
 
+    def thread_view(struct, address, sample):
+        """The struct at `address`, of which there is one sample."""
+        return live_struct(address)
+
     LANES = 1
     lanes_view = view
 

@@ -10,11 +10,27 @@ from __future__ import annotations
 
 import math
 
-from kido.jit import direct_entry, kernel, view
+from kido.jit import direct_entry, inlined, kernel, view
 from kido.kernels.forward_dynamics import SINGULAR_TOLERANCE
 from kido.operators.arrays import BODIES
 from kido.operators.recursions import raise_block, turn_over
 from kido.operators.sweeps import PHI
+
+
+@inlined
+def invert_by_factor(L, at, size, E, k):
+    """E[k] = (L L*)^-1 of a lower triangular factor L[at]."""
+    for j in range(size):  # columns of L^-1, then of L^-T L^-1
+        for i in range(size):
+            s = 1.0 if i == j else 0.0
+            for c in range(i):
+                s -= L[at, i, c] * E[k, c, j]
+            E[k, i, j] = s / L[at, i, i]
+        for i in range(size - 1, -1, -1):
+            s = E[k, i, j]
+            for c in range(i + 1, size):
+                s -= L[at, c, i] * E[k, c, j]
+            E[k, i, j] = s / L[at, i, i]
 
 
 @kernel
@@ -43,17 +59,7 @@ def invert_hinge(o, k):
             if not s > SINGULAR_TOLERANCE * (angular * turn + linear * slide):
                 return i
             W[2, i, i] = math.sqrt(s)
-    for j in range(size):  # columns of L^-1, then of L^-T L^-1
-        for i in range(size):
-            s = 1.0 if i == j else 0.0
-            for c in range(i):
-                s -= W[2, i, c] * E[k, c, j]
-            E[k, i, j] = s / W[2, i, i]
-        for i in range(size - 1, -1, -1):
-            s = E[k, i, j]
-            for c in range(i + 1, size):
-                s -= W[2, c, i] * E[k, c, j]
-            E[k, i, j] = s / W[2, i, i]
+    invert_by_factor(W, 2, size, E, k)
     return -1
 
 

@@ -18,9 +18,9 @@ import math
 
 from kido.jit import Struct, direct_entry, floats, inlined, integers, kernel, view
 from kido.kernels.forward_dynamics import SINGULAR_TOLERANCE
+from kido.operators.articulated import invert_by_factor
+from kido.operators.sweeps import OK, PHI, PSI
 
-OK = 0
-PHI, PSI = 0, 1
 PLAIN, MODES, NODE = 0, 1, 2  # what a place of the list is
 
 
@@ -422,17 +422,7 @@ def factor_hinge(o, k, first, size, rows):
             if not s > SINGULAR_TOLERANCE * size_of(o, k, first + i, rows):
                 return i
             L[1, i, i] = math.sqrt(s)
-    for j in range(size):  # columns of L^-1, then of L^-T L^-1
-        for i in range(size):
-            s = 1.0 if i == j else 0.0
-            for c in range(i):
-                s -= L[1, i, c] * E[k, c, j]
-            E[k, i, j] = s / L[1, i, i]
-        for i in range(size - 1, -1, -1):
-            s = E[k, i, j]
-            for c in range(i + 1, size):
-                s -= L[1, c, i] * E[k, c, j]
-            E[k, i, j] = s / L[1, i, i]
+    invert_by_factor(L, 1, size, E, k)
     return -1
 
 

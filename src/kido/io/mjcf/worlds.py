@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,11 +29,13 @@ class Keyframe:
 
     Attributes:
         name: for lookup.
+        dofs: names of the coordinates by name of the skeleton: those that the file has.
         positions, velocities: (dofs,) by name of the skeleton; mocap bodies have positions alone.
         activations, controls: (actuators,)
     """
 
     name: str
+    dofs: Mapping[str, tuple[str, ...]]
     positions: Mapping[str, Array]
     velocities: Mapping[str, Array]
     activations: Array
@@ -51,24 +53,6 @@ class MjcfWorld(World):
     def have(self, sensors: list[Sensor], keyframes: list[Keyframe]) -> None:
         """Take over what a file has."""
         self._sensors, self._keyframes = tuple(sensors), tuple(keyframes)
-
-    def coordinates_added(self, before: Mapping[str, Sequence[str]]) -> None:
-        """Skeletons have more coordinates than they had; those are zero in keyframes.
-
-        Args:
-            before: names of those that they had, by skeleton.
-        """
-
-        def placed(kept: Mapping[str, Array]) -> dict[str, Array]:
-            found = {}
-            for name, values in kept.items():
-                known = dict(zip(before[name], values, strict=True))
-                found[name] = np.array([known.get(dof.name, 0.0) for dof in self.skeleton(name).dofs])
-            return found
-
-        self._keyframes = tuple(
-            replace(key, positions=placed(key.positions), velocities=placed(key.velocities)) for key in self._keyframes
-        )
 
     @property
     def actuators(self) -> Actuators:
@@ -92,21 +76,30 @@ class MjcfWorld(World):
     def set_keyframe(self, name: str) -> None:
         """Put skeletons, activations and controls into a state of the file; contacts are found anew.
 
+        Coordinates that skeletons have got since, modes of links made flexible, become zero.
+
         Raises:
-            NameLookupError: no such keyframe.
+            NameLookupError: no such keyframe; a skeleton that has lost a coordinate of it.
         """
         if name not in self.keyframes:
             raise NameLookupError("keyframe", name, list(self.keyframes))
         key = self.keyframes[name]
         for skeleton, positions in key.positions.items():
-            self.skeleton(skeleton).positions = positions
+            self.skeleton(skeleton).positions = self._placed(skeleton, key.dofs[skeleton], positions)
         for skeleton, velocities in key.velocities.items():
-            self.skeleton(skeleton).velocities = velocities
+            self.skeleton(skeleton).velocities = self._placed(skeleton, key.dofs[skeleton], velocities)
         try:
             actuators = self.actuators
         except ModelError:
             return
         actuators.activations, actuators.controls = key.activations, key.controls
+
+    def _placed(self, name: str, dofs: Sequence[str], values: Array) -> Array:
+        """Values of coordinates by name as those of all of a skeleton; zero for others."""
+        skeleton = self.skeleton(name)
+        found = np.zeros(skeleton.num_dofs)
+        found[[skeleton.dof(dof).index for dof in dofs]] = values
+        return found
 
 
 def keyframes_of(trees: Trees, world: World, actuators: Actuators | None) -> list[Keyframe]:
@@ -115,6 +108,7 @@ def keyframes_of(trees: Trees, world: World, actuators: Actuators | None) -> lis
     layouts = {s: MujocoLayout(s, m) for s in world.skeletons if s.num_dofs and not s.kinematic}
     numbers = {m.actuator(a).name: a for a in range(int(m.nactuator))}
     own = [] if actuators is None else [numbers[name] for name in actuators.names]
+    dofs = {s.name: tuple(dof.name for dof in s.dofs) for s in world.skeletons}
     found = []
     for k in range(int(m.nkey)):
         positions, velocities = {}, {}
@@ -129,5 +123,5 @@ def keyframes_of(trees: Trees, world: World, actuators: Actuators | None) -> lis
         slots = [int(m.actuator_actadr[a]) for a in own]
         activations = np.array([float(m.key_act[k, j]) if j >= 0 else 0.0 for j in slots])
         controls = np.array([float(m.key_ctrl[k, int(m.actuator_ctrladr[a])]) for a in own])
-        found.append(Keyframe(m.key(k).name, positions, velocities, activations, controls))
+        found.append(Keyframe(m.key(k).name, dofs, positions, velocities, activations, controls))
     return found
