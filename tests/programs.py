@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -67,6 +68,20 @@ class Program:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
+
+
+def in_a_process(check: Callable[..., None], *arguments: Any) -> None:
+    """Run a function of a test's module in a process of its own.
+
+    For what signals interrupt: one that comes too late, or twice, ends that process and fails this test, not the
+    others that pytest's process has still to run.
+    """
+    process = multiprocessing.get_context("spawn").Process(target=check, args=arguments)
+    process.start()
+    process.join(PATIENCE)
+    if process.exitcode is None:
+        process.kill()
+    assert process.exitcode == 0, f"{check.__name__} in a process of its own ended with {process.exitcode}"
 
 
 def frames_on_disk(path: Path) -> int:

@@ -27,6 +27,7 @@ from kido.integrators import (
     Variational,
     simulate,
 )
+from programs import in_a_process
 from trees import build, chain_parents, random_skeleton, random_state, twist_matrix
 from user_classes import Heun
 
@@ -554,35 +555,41 @@ def test_a_massless_body_is_named() -> None:
         simulate(skeleton, RK4(), 1.0)
 
 
-@pytest.mark.parametrize("integrator", [RK4(), DormandPrince(1e-12, 1e-12), Heun()], ids=lambda x: x.name)
-def test_ctrl_c_leaves_the_last_state_that_was_completed(integrator, monkeypatch) -> None:
-    class Bar:
-        """Stands in for the progress bar: once the motion is under way, Ctrl-C comes from outside, at any moment."""
+class BarOfCtrlC:
+    """Stands in for the progress bar: once the motion is under way, Ctrl-C comes from outside, at any moment."""
 
-        timer = None
+    timer = None
 
-        def __init__(self, **options) -> None:
-            pass
+    def __init__(self, **options) -> None:
+        pass
 
-        def update(self, seconds: float) -> None:
-            if self.timer is None:
-                self.timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
-                self.timer.start()
+    def update(self, seconds: float) -> None:
+        if self.timer is None:
+            self.timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
+            self.timer.start()
 
-        def close(self) -> None:
-            pass
+    def close(self) -> None:
+        pass
 
-    monkeypatch.setattr("tqdm.tqdm", Bar)
-    skeleton = pendulum()
-    with pytest.raises(KeyboardInterrupt):
-        simulate(skeleton, integrator, times=[0.0, 1e7], time_step=1e-4)
+
+def _ctrl_c_leaves_the_last_state(integrator) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tqdm.tqdm", BarOfCtrlC)
+        skeleton = pendulum()
+        with pytest.raises(KeyboardInterrupt):
+            simulate(skeleton, integrator, times=[0.0, 1e7], time_step=1e-4)
     assert skeleton.positions[0] != 0.0
     energy = skeleton.kinetic_energy + skeleton.potential_energy
     assert abs(energy) < 1e-6
     assert abs(skeleton.velocities[0]) > 0.0
 
 
-def test_ctrl_c_that_comes_while_an_object_is_freed_is_heard() -> None:
+@pytest.mark.parametrize("integrator", [RK4(), DormandPrince(1e-12, 1e-12), Heun()], ids=lambda x: x.name)
+def test_ctrl_c_leaves_the_last_state_that_was_completed(integrator) -> None:
+    in_a_process(_ctrl_c_leaves_the_last_state, integrator)
+
+
+def _ctrl_c_while_an_object_is_freed() -> None:
     class Freed:
         def __del__(self) -> None:
             signal.raise_signal(signal.SIGINT)  # what it raises is dropped here
@@ -595,6 +602,10 @@ def test_ctrl_c_that_comes_while_an_object_is_freed_is_heard() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         simulate(pendulum(), RK4(), times=[0.0, 1e7], time_step=1e-4, forces=forces)
+
+
+def test_ctrl_c_that_comes_while_an_object_is_freed_is_heard() -> None:
+    in_a_process(_ctrl_c_while_an_object_is_freed)
 
 
 def test_ctrl_c_within_a_force_function() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import _thread
+import threading
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ from kido.planning import (
     time_optimal,
 )
 from kido.shapes import Box
+from programs import in_a_process
 
 
 def walled(gap: float = 0.7, **options) -> CollisionChecker:
@@ -196,17 +199,18 @@ def test_searches_that_find_nothing_end():
     assert planner.plan(START, GOAL).states.tobytes() == planner.plan(START, GOAL).states.tobytes()
 
 
-def test_interrupts_end_a_search(monkeypatch):
-    """Between chunks of iterations the interpreter looks at signals."""
-    import _thread
-    import threading
-
+def _interrupts_end_a_search():
     planner = RRTConnect(walled(0.2))
     timer = threading.Timer(0.2, _thread.interrupt_main)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         planner.plan(START, GOAL, max_seconds=60.0)
     timer.join()
+
+
+def test_interrupts_end_a_search():
+    """Between chunks of iterations the interpreter looks at signals."""
+    in_a_process(_interrupts_end_a_search)
 
 
 def test_changed_surroundings_are_seen():

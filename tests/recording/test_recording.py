@@ -14,7 +14,7 @@ import pytest
 import kido
 import kido.models
 from kido.recording import RecordingError
-from programs import Program, frames_on_disk
+from programs import Program, frames_on_disk, in_a_process
 
 EDGE = 0.2
 
@@ -395,7 +395,7 @@ def test_interrupt_closes_the_file(tmp_path):
     assert bits(recording.resume()) == bits(again)
 
 
-def test_ctrl_c_that_comes_while_an_object_is_freed_is_heard(tmp_path):
+def _ctrl_c_while_an_object_is_freed(tmp_path):
     class Freed:
         def __del__(self):
             signal.raise_signal(signal.SIGINT)  # what it raises is dropped here
@@ -407,6 +407,10 @@ def test_ctrl_c_that_comes_while_an_object_is_freed_is_heard(tmp_path):
     recording = kido.Recording.open(tmp_path / "run.h5")
     assert recording.finished and recording.events[-1].text == "stopped by KeyboardInterrupt"
     assert sys.unraisablehook is hook
+
+
+def test_ctrl_c_that_comes_while_an_object_is_freed_is_heard(tmp_path):
+    in_a_process(_ctrl_c_while_an_object_is_freed, tmp_path)
 
 
 def test_bad_paths_and_arguments_before_anything_moves(tmp_path):
