@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kido.collision.compound import Compound, compound_arrays, map_arrays
+from kido.collision.compound import Compound, SurfacePatch, compound_arrays, map_arrays
 from kido.collision.container import FACE, SLOTS
 from kido.collision.geometry import Geometry, SkinFace, SkinPoint, hull_arrays, inner_and_outer, middle
 from kido.errors import ModelError
@@ -29,7 +29,7 @@ class Collider(NamedTuple):
         padding: how far its surface lies outside of its geometry [m].
     """
 
-    shape: Shape | SkinPoint | SkinFace
+    shape: Shape | SkinPoint | SkinFace | SurfacePatch
     body: int
     transform: Any = None
     friction: float = 1.0

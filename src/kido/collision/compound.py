@@ -12,6 +12,7 @@ from kido.errors import ShapeError
 from kido.shapes import Heightmap, Hull
 
 LEAF = 2  # most parts of a leaf
+PATCH = 8  # most triangles of a patch
 PATCHES_KEPT = 256  # most directions of contact of one pair
 
 
@@ -97,6 +98,58 @@ def surface(vertices: np.ndarray, faces: np.ndarray, closed: bool, what: str) ->
             else:
                 waiting.setdefault((a, b), []).append((i, e))
     return Surface(vertices, np.concatenate([f, across], axis=1), [sorted(n) for n in neighbors], closed)
+
+
+class SurfacePatch(NamedTuple):
+    """Some neighbouring triangles of a surface that deforms; where their vertices are is written at each step.
+
+    A surface is many patches, each a shape: of one patch few contacts are kept (`kido.collision.patches`), which is
+    right where forces within an outline are sums of forces on it, on a rigid body.
+
+    Attributes:
+        surface: its triangles; behind their vertices those across edges.
+        vertex: (n,) of the whole of each of its vertices.
+        corners: how many vertices its triangles have.
+        depth: least extent of the whole [m].
+    """
+
+    surface: Surface
+    vertex: np.ndarray
+    corners: int
+    depth: float
+
+
+def surface_patches(vertices: np.ndarray, faces: np.ndarray, closed: bool, what: str) -> list[SurfacePatch]:
+    """A surface as patches of at most PATCH triangles, by halves along their longest extent.
+
+    Raises:
+        ShapeError: no triangle has an area.
+    """
+    points, first, number = np.unique(vertices, axis=0, return_index=True, return_inverse=True)
+    whole = surface(points, number.reshape(-1)[faces], closed, what)
+    middle = points[whole.triangles[:, :3]].mean(axis=1)
+    waiting, found = [np.arange(len(middle))], []
+    while waiting:
+        rows = waiting.pop()
+        if len(rows) <= PATCH:
+            found.append(rows)
+            continue
+        axis = int(np.argmax(np.ptp(middle[rows], axis=0)))
+        rows = rows[np.argsort(middle[rows, axis], kind="stable")]
+        waiting += [rows[len(rows) // 2 :], rows[: len(rows) // 2]]
+    depth = float(np.ptp(points, axis=0).min())
+    patches = []
+    for rows in found:
+        triangles = whole.triangles[rows]
+        own = np.unique(triangles[:, :3])
+        around = np.unique(np.concatenate([triangles[:, 3:].ravel(), *(whole.neighbors[v] for v in own)]))
+        used = np.concatenate([own, np.setdiff1d(around[around >= 0], own)])
+        place = np.full(len(points), -1)
+        place[used] = np.arange(len(used))
+        neighbors = [place[whole.neighbors[v]].tolist() if k < len(own) else [] for k, v in enumerate(used)]
+        local = np.where(triangles >= 0, place[triangles], -1)
+        patches.append(SurfacePatch(Surface(points[used], local, neighbors, closed), first[used], len(own), depth))
+    return patches
 
 
 def tree(boxes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kido.collision.compound import Compound, Piece, Surface, surface
+from kido.collision.compound import Compound, Piece, Surface, SurfacePatch, surface
 from kido.collision.container import (
     COMPOUND,
     FACE,
@@ -100,7 +100,7 @@ def _frame_on(normal: np.ndarray) -> np.ndarray:
     return np.column_stack([x, np.cross(normal, x), normal])
 
 
-def geometry(shape: Shape | SkinPoint | SkinFace) -> Geometry:
+def geometry(shape: Shape | SkinPoint | SkinFace | SurfacePatch) -> Geometry:
     """The detector's view of a shape; ShapeError for a shape it does not know."""
     place = np.eye(4)
     if isinstance(shape, SkinPoint):
@@ -108,6 +108,14 @@ def geometry(shape: Shape | SkinPoint | SkinFace) -> Geometry:
         return Geometry(SKIN_POINT, (0.0, 0.0, 0.0), place, 0.0)
     if isinstance(shape, SkinFace):
         return Geometry(FACE, (shape.depth, 0.0, 0.0), place, shape.size)
+    if isinstance(shape, SurfacePatch):
+        points = shape.surface.vertices
+        middle = points[: shape.corners].mean(axis=0)
+        place[:3, 3] = middle
+        half = np.maximum(np.abs(points[: shape.corners] - middle).max(axis=0), 0.5 * shape.depth)
+        found = shape.surface._replace(vertices=points - middle)
+        reach = float(np.linalg.norm(half))
+        return Geometry(COMPOUND, _sizes(half), place, reach, compound=Compound(found, ()))
     if isinstance(shape, Plane):
         normal = np.array(shape.normal)
         place[:3, :3] = _frame_on(normal)
@@ -151,10 +159,12 @@ def geometry(shape: Shape | SkinPoint | SkinFace) -> Geometry:
     raise ShapeError(f"the collision detector does not know the shape {type(shape).__name__}")
 
 
-def inner_and_outer(shape: Shape | SkinPoint | SkinFace, known: Geometry) -> tuple[float, float]:
+def inner_and_outer(shape: Shape | SkinPoint | SkinFace | SurfacePatch, known: Geometry) -> tuple[float, float]:
     """A quarter of the shape's least extent, and the radius about the detector's origin that holds it [m]."""
     if known.kind == PLANE or isinstance(shape, SkinPoint | SkinFace):
         return HUGE, HUGE
+    if isinstance(shape, SurfacePatch):
+        return 0.25 * shape.depth, known.reach
     low, high = shape.aabb
     outer = known.reach
     if known.hull is not None:
@@ -163,7 +173,7 @@ def inner_and_outer(shape: Shape | SkinPoint | SkinFace, known: Geometry) -> tup
     return 0.25 * float(np.min(high - low)), outer
 
 
-def middle(shape: Shape | SkinPoint | SkinFace, known: Geometry) -> np.ndarray:
+def middle(shape: Shape | SkinPoint | SkinFace | SurfacePatch, known: Geometry) -> np.ndarray:
     """The centroid (3,) of a shape, or nearly, in the detector's axes [m].
 
     What turns fast turns about it, and of a convex shape it is within.
@@ -173,6 +183,8 @@ def middle(shape: Shape | SkinPoint | SkinFace, known: Geometry) -> np.ndarray:
     if known.compound is None:
         return np.zeros(3)
     found = known.compound.surface
+    if isinstance(shape, SurfacePatch):
+        return np.zeros(3)
     if found is None:
         return np.mean([piece.transform[:3, 3] for piece in known.compound.pieces], axis=0)
     volume, centroid, _ = second_moments(found.vertices, found.triangles[:, :3])

@@ -294,9 +294,13 @@ class Member(NamedTuple):
 
     @classmethod
     def of_node(cls, node: ShapeNode) -> Member:
-        """The shape of a node."""
+        """The shape of a node, as it is now."""
         bits = node.collision_category, node.collision_mask
-        return cls(node, node.shape, node.body, node.relative_transform, *bits, node.padding)
+        shape = node.shape
+        for child in node.body.children:
+            if child.parent_joint.has_modes:
+                shape = child.parent_joint.shape_now(node)
+        return cls(node, shape, node.body, node.relative_transform, *bits, node.padding)
 
     def slot(self) -> int:
         """What tells carriers apart: shapes on one body are not tested, placed ones in the world are."""

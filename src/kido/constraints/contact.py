@@ -207,6 +207,8 @@ def make_contact_rows(t, d, c, pr, src, responses, k, block):
             contact_rows(d, c, pr, src, responses, k, block, b, 1.0, at_a, na)
         else:
             contact_rows(d, c, pr, src, responses, k, block, b, 1.0, at_b, nb)
+    if responses.deform.address != 0:
+        responses.deform(responses.others_of, k, block)
 
 
 @kernel

@@ -37,6 +37,7 @@ class ROW_ORIGINS(Struct):
     side = floats("blocks", doc="limit: +1 lower, -1 upper, 0 both (the coordinate is fixed)")
     tangent = floats("blocks", 6, doc="contact: its two tangents as its rows have them, world axes")
     share = floats("blocks", 2, doc="contact: their lengths: friction along each beside the larger one")
+    material = floats("blocks", 12, doc="contact: velocity and acceleration by modes of each side's material, world")
     correction = floats("blocks", unit="m/s", doc="velocity that takes penetration back, zero or negative")
     limit_impulse = floats("dofs", unit="N s", doc="impulse of the limit in the last step, along the coordinate")
     friction_impulse = floats("dofs", unit="N s", doc="impulse of Coulomb joint friction in the last step")

@@ -7,13 +7,11 @@ from numpy.typing import ArrayLike
 
 from kido.attributes import FixedAttributes
 from kido.errors import ModelError, NameLookupError
-from kido.flexible.joint import ModalJoint, NodeJoint
+from kido.flexible.joint import SURFACE, ModalJoint, NodeJoint
 from kido.flexible.modes import Modes, numbers
+from kido.math.transform import as_flag
 from kido.shapes import Mesh
 from kido.skeleton import BodyNode, ShapeNode, Skeleton
-
-SURFACE = "surface"
-"""Name of the shape that is seen of a flexible body."""
 
 
 class FlexibleBody(FixedAttributes):
@@ -21,13 +19,17 @@ class FlexibleBody(FixedAttributes):
 
     The body's frame is the inboard node of the modes, so its joint is between the parent and that node. It gets the
     inertia of the undeformed body, and each node becomes a body without mass that is held by it: other bodies hang on
-    these. The surface of the modes becomes a shape of the body, "surface", which is seen as it is deformed, and which
-    touches nothing. One more body without mass, BODY_modes, has a joint whose coordinates are the modes: coordinates of
-    the skeleton like others, named BODY.MODE, with springs and dampers, which are the modal stiffness and damping.
+    these. One more body without mass, BODY_modes, has a joint whose coordinates are the modes: coordinates of the
+    skeleton like others, named BODY.MODE, with springs and dampers, which are the modal stiffness and damping.
+
+    The surface of the modes becomes a shape of the body, "surface", which is seen as it is deformed. With `collision`
+    it also touches others as it is deformed: a contact acts on the material of a triangle, hence on modes. Shapes that
+    the body is given besides move with its frame, as they are.
 
     Args:
         body: a body of a skeleton, without other inertia and bodies on it.
         modes: how it deforms.
+        collision: whether its surface touches others; `surface.collision`, which may be set later.
 
     Attributes:
         body, modes: as given.
@@ -38,7 +40,7 @@ class FlexibleBody(FixedAttributes):
             then.
     """
 
-    def __init__(self, body: BodyNode, modes: Modes):
+    def __init__(self, body: BodyNode, modes: Modes, collision: bool = False):
         if not isinstance(body, BodyNode) or type(body) is not BodyNode:
             raise ModelError(f"body: expected a rigid body of a skeleton, got {body!r}")
         if not isinstance(modes, Modes):
@@ -65,6 +67,8 @@ class FlexibleBody(FixedAttributes):
                 "node or mode"
             )
         surface = modes.surface
+        if as_flag(collision, f"body {body.name!r}: collision") and surface is None:
+            raise ModelError(f"body {body.name!r}: its modes have no surface that could touch others")
         rest = None if surface is None else Mesh(surface.vertices, surface.faces)
         if rest is not None and any(node.name == SURFACE for node in body.shapes):
             raise ModelError(f"body {body.name!r} has a shape {SURFACE!r} already: rename it")
@@ -82,7 +86,7 @@ class FlexibleBody(FixedAttributes):
             made.own_link = True
             self._nodes[node.name] = made
         if rest is not None:
-            body.add_shape(rest, name=SURFACE, collision=False)
+            body.add_shape(rest, name=SURFACE, collision=collision)
 
     @classmethod
     def _found(cls, coordinates: BodyNode) -> FlexibleBody:

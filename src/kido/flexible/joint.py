@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Any
 from kido.errors import ModelError
 from kido.flexible.modes import Modes
 from kido.joints import JointKind
+from kido.shapes import Mesh, Shape
 from kido.skeleton import Joint, WeldJoint
 from kido.skeleton.joints.coordinates import CoordinateKind
 
+SURFACE = "surface"
+"""Name of the shape that is seen of a flexible body."""
+
 if TYPE_CHECKING:
+    from kido.skeleton import ShapeNode
     from kido.skeleton.state.arrays import StateArrays
 
 
@@ -34,6 +39,20 @@ class ModalJoint(Joint):
         self.modes = modes
         self.dof_suffixes = tuple(f".{mode}" for mode in modes.names)
         super().__init__(name, **{"spring_stiffness": modes.stiffness, "damping": modes.damping, **options})
+
+    @property
+    def moves_parent(self) -> bool:
+        """Whether the surface that these modes move touches others."""
+        body = self.child.parent
+        found = () if body is None or self.modes.surface is None else body.shapes
+        return any(node.name == SURFACE and node.collision for node in found)
+
+    def shape_now(self, node: ShapeNode) -> Shape:
+        """The surface as it is deformed; other shapes move with the body's frame, as they are."""
+        surface = self.modes.surface
+        if surface is None or node.name != SURFACE:
+            return node.shape
+        return Mesh(surface.vertices + surface.displacements(self.positions), surface.faces, collide_as="triangles")
 
     def _kind_of_coordinate(self, k: int) -> CoordinateKind:
         return CoordinateKind.OTHER

@@ -48,3 +48,31 @@ class FLEX(Struct):
     impulse = floats("dofs", unit="N s", doc="work: impulses on coordinates")
     response = floats("dofs", doc="work: velocities that they bring")
     sums = floats(6, doc="work: a momentum")
+
+
+class FLEX_SURFACES(Struct):
+    """Surfaces of flexible bodies that touch others, as they are deformed.
+
+    Vertex v is at place_v + sum over m of eta_m (shift_vm + sum over n of bend_vmn eta_n / 2), in the body's axes.
+    """
+
+    flex = integers("surfaces", doc="flexible body of each")
+    link = integers("surfaces", doc="link of that")
+    first_vertex = integers("surfaces_and_one", doc="its first vertex")
+    first_column = integers("surfaces", doc="first row of `shift`: one for each vertex and mode")
+    first_pair = integers("surfaces", doc="first row of `bend`: one for each vertex and pair of modes; -1: none")
+    place = floats("vertices", 3, unit="m", doc="of vertices, undeformed")
+    shift = floats("columns", 3, doc="displacement per mode")
+    bend = floats("pairs", 3, doc="second derivatives of the displacement")
+    at = floats("vertices", 3, unit="m", doc="where they are")
+    surface = integers("patches", doc="surface of each patch of triangles")
+    shape = integers("patches", doc="the detector's shape")
+    hull = integers("patches", doc="its first vertex there")
+    first = integers("patches_and_one", doc="its first entry of `vertex`")
+    corners = integers("patches", doc="how many vertices its triangles have, before those across edges")
+    depth = floats("patches", unit="m", doc="least half extent of its box")
+    vertex = integers("members", doc="vertex of each of a patch's")
+    patch_of = integers("shapes", doc="patch of each of the detector's shapes; -1: none")
+    answer = floats("answers", doc="velocities of a tree's coordinates by a unit impulse on each mode")
+    first_answer = integers("surfaces", doc="first entry of `answer`")
+    answered = integers("surfaces", doc="1: these are of this step")

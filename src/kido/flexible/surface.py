@@ -89,6 +89,21 @@ class ModeSurface:
         turns = exp_rotation(self.rotation @ eta) if len(moved) else np.zeros((0, 3, 3))
         return moved[self.station] + np.einsum("vab,vb->va", turns[self.station], self.arms) - self.arms
 
+    def vertex_modes(self) -> tuple[Array, Array]:
+        """(v, 3, n) displacements per mode of the vertices and (v, 3, n, n) their second derivatives, body axes.
+
+        A vertex is then at x + sum_m eta_m (Phi_m + G_m eta / 2), which is `displacements` but for terms of third order
+        in a section's angle.
+        """
+        turn, arm = self.rotation[self.station].swapaxes(1, 2), self.arms[:, None]
+        swung = np.cross(turn, arm)  # (v, n, 3)
+        twice = np.cross(turn[:, :, None], swung[:, None])
+        twice = 0.5 * (twice + twice.swapaxes(1, 2))
+        return (
+            self.translation[self.station] + swung.swapaxes(1, 2),
+            self.second_order[self.station] + np.moveaxis(twice, 3, 1),
+        )
+
     def values(self, field: str, eta: Array) -> Array:
         """(v,) of a field at the vertices by modal coordinates (n,); of a tensor von Mises' equivalent.
 

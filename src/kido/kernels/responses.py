@@ -68,7 +68,8 @@ class RESPONSES(Struct):
     others = stage(doc="does that: (others_of, 0), or (others_of, 1 + tree, thread) for one that was deferred")
     columns = stage(doc="columns of few touched bodies of such a tree (kido.kernels.touched_bodies): (others_of, tree)")
     apply = stage(doc="what impulses do to such a tree, as kido.kernels.chain_impulses.apply_chain: (others_of, tree)")
-    others_of = integer(doc="address of the struct that these three work on")
+    deform = stage(doc="adds what modes do to the rows of a contact: (others_of, contact, block)")
+    others_of = integer(doc="address of the struct that these work on")
     free = integers("bodies", doc="NOT_FREE, OFF_CENTRE or CENTRED (kido.kernels.free_lanes)")
     number = floats("bodies", BODY_NUMBERS, doc="constants of free bodies: INVERSE_MASS ... INVERSE")
     lanes = integers("threads", 2, doc="FREE_LANES of each thread as lanes, and as numbers")
@@ -120,7 +121,7 @@ class Responses:
         c = self.container
         made = Responses(self.tree, max(pool, len(c.rows)), max(threads, len(c.lanes)), self.free)
         made.container.apart[:], made.container.deferrable[:] = c.apart, c.deferrable
-        for name in ("others", "columns", "apply", "others_of"):
+        for name in ("others", "columns", "apply", "deform", "others_of"):
             setattr(made.container, name, getattr(c, name))
         return made
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from kido.collision import CollisionGroup
 from kido.collision.group import Member
 from kido.simulation.owner import Owner
 from kido.turns import Turn
+
+if TYPE_CHECKING:
+    from kido.skeleton import ShapeNode
 
 
 class WorldGroup(CollisionGroup):
@@ -25,8 +28,12 @@ class WorldGroup(CollisionGroup):
         """That of the world."""
         return self._world.turn
 
+    def _nodes(self) -> list[ShapeNode]:
+        """Shapes of the world; those that the detector has in parts are here once."""
+        return list(dict.fromkeys(self._world.engine.nodes))
+
     def _members(self) -> list[Member]:
-        own = [Member.of_node(node) for node in self._world.engine.nodes]
+        own = [Member.of_node(node) for node in self._nodes()]
         return [*own, *super()._members()]
 
     def _stamp(self) -> Any:
@@ -37,7 +44,7 @@ class WorldGroup(CollisionGroup):
         engine = self._world.engine
         c = engine.detector.container
         of_slot = {slots[m.slot()]: m.carrier for m in members}
-        n = len(engine.nodes)
+        n = len(self._nodes())
         known = {slots[m.slot()] for m in members[:n]}
         links = {k: engine.link_index(body) for k, body in of_slot.items() if k in known}
         count = len(slots)

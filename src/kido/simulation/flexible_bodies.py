@@ -20,11 +20,14 @@ from kido.simulation.flexible_step import (
     flexible_predict_stage,
     move_flexible,
 )
+from kido.simulation.flexible_surfaces import FlexibleSurfaces
 from kido.simulation.loop_system import LoopSystem
+from kido.simulation.surface_contact import deform_contact, detect_surfaces_stage
 from kido.simulation.world_struct import RESPOND
 
 if TYPE_CHECKING:
     from kido.simulation.engine import Engine
+    from kido.skeleton import ShapeNode
 
 
 class FlexibleBodies(Feature):
@@ -35,6 +38,8 @@ class FlexibleBodies(Feature):
     def __init__(self, engine: Engine):
         super().__init__(engine)
         self.trees = np.array([any(joint.has_modes for joint in s.joints) for s in engine.skeletons], bool)
+        self.surfaces = FlexibleSurfaces(engine)
+        self._surfaces: Struct | None = None
         self.properties_changed()
 
     @property
@@ -50,6 +55,8 @@ class FlexibleBodies(Feature):
         made: dict[str | int, Any] = {
             "predict": flexible_predict_stage, "assemble": flexible_assemble_stage, "move_flexible": move_flexible,
         }  # fmt: skip
+        if self.surfaces.found:
+            made["detect"] = detect_surfaces_stage
         if self.engine.tree.prescribed.any():
             made[RESPOND] = flexible_actuate_stage
         return made
@@ -60,11 +67,17 @@ class FlexibleBodies(Feature):
             responses: Any = self.engine.responses.container
             responses.apart[: len(self.trees)] = self.trees
             responses.others, responses.others_of = answer_flexible, self.engine.world.address
+            if self.surfaces.found:
+                responses.deform = deform_contact
+                self._surfaces = self._surfaces or self.surfaces.container(self.engine)
             loops = self.engine.feature(LoopSystem)
             if loops.any:
                 loops.container.apart[: len(self.trees)] = self.trees
                 loops.container.others, loops.container.others_of = answer_loops, self.engine.world.address
-        return {"flex": self.container}
+        return {"flex": self.container, "flex_surfaces": self._surfaces}
+
+    def shapes_of(self, nodes: list[ShapeNode], geometries: list[Any]) -> tuple[list[ShapeNode], list[Any]]:
+        return self.surfaces.shapes_of(nodes, geometries)
 
     @property
     def bound_trees(self) -> list[int]:

@@ -198,6 +198,21 @@ def point_velocity(motion, r):
     return (v[0] + e[0], v[1] + e[1], v[2] + e[2]) if moves else v
 
 
+@inlined
+def of_material(src, b, side, motion):
+    """A body's motion as it is where contact block b lies on it: on a flexible one, with that of its modes there."""
+    s, v, alpha, origin, moves = motion
+    if not moves or src.responses.deform.address == 0:
+        return motion
+    m, k = src.material, 6 * side
+    e = cross3(s, (m[b, k], m[b, k + 1], m[b, k + 2]))
+    v = v[0] + m[b, k], v[1] + m[b, k + 1], v[2] + m[b, k + 2]
+    origin = (
+        origin[0] + m[b, k + 3] + 2.0 * e[0], origin[1] + m[b, k + 4] + 2.0 * e[1], origin[2] + m[b, k + 5] + 2.0 * e[2]
+    )  # fmt: skip
+    return s, v, alpha, origin, moves
+
+
 @kernel
 def held_before(c, pr, b, k):
     """The old contact that contact k of block b continues and that pressed, -1 if none or if others enclose it."""
@@ -245,6 +260,7 @@ def to_end(d, c, w, pr, b, k, old, pressed, motion_a, motion_b, size, h):
         The change; whether it goes on; and whether it slides on.
     """
     none = (0.0, 0.0, 0.0), False, False
+    motion_a, motion_b = of_material(w.row_origins, b, 0, motion_a), of_material(w.row_origins, b, 1, motion_b)
     wa, _, alpha_a, origin_a, moves_a = motion_a
     wb, _, alpha_b, origin_b, moves_b = motion_b
     if not moves_a and not moves_b:
@@ -311,8 +327,8 @@ def add_slip(d, c, w, pr, begin, end, motion_a, motion_b):
     for b in range(begin, end):
         if pr.restitution[b] == 0.0:
             k = src.index[b]
-            va = point_velocity(motion_a, from_origin(c, d, k, c.body_a[k], motion_a[4]))
-            vb = point_velocity(motion_b, from_origin(c, d, k, c.body_b[k], motion_b[4]))
+            va = point_velocity(of_material(src, b, 0, motion_a), from_origin(c, d, k, c.body_a[k], motion_a[4]))
+            vb = point_velocity(of_material(src, b, 1, motion_b), from_origin(c, d, k, c.body_b[k], motion_b[4]))
             one, two = slip_velocity(pr, src, b, va, vb)
             pr.bias[pr.row[b] + 1] += one
             pr.bias[pr.row[b] + 2] += two

@@ -7,7 +7,7 @@ from kido.constraints.loop_schema import LOOPS, USER_ROWS
 from kido.constraints.row_origins import ROW_ORIGINS
 from kido.dynamics.embedding.schema import EMBEDDING
 from kido.dynamics.schema import DYNAMICS
-from kido.flexible.schema import FLEX
+from kido.flexible.schema import FLEX, FLEX_SURFACES
 from kido.jit import Struct, floats, integer, integers, number, reference, stage
 from kido.jit.team import MOST_THREADS, TEAM
 from kido.solvers.problem import PROBLEM
@@ -110,6 +110,7 @@ class WORLD(Struct):
 
     # Flexible bodies: kido.simulation.flexible_step.
     flex = reference(FLEX, doc="modes")
+    flex_surfaces = reference(FLEX_SURFACES, doc="surfaces of flexible bodies that touch others")
     move_flexible = stage(doc="new velocities and positions of a tree with flexible bodies; second argument: which")
 
     # Team of threads (kido.simulation.threads), and callbacks that do a share of trees or islands, or one island.

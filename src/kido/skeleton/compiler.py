@@ -110,6 +110,7 @@ def index_arrays(skeleton: Skeleton, links: Links) -> dict[str, np.ndarray]:
         for i, above in enumerate(parent):
             joint = links.top[i].parent_joint
             own = counts[i] > 0 or (joint.is_part and not joint.has_modes)  # nodes move with modes
+            own = own or any(child.parent_joint.moves_parent for child in links.top[i].children)
             moves[i] = int(own or (above >= 0 and moves[above]))
     return {
         "parent": parent,

@@ -27,6 +27,7 @@ from kido.simulation.gradients.stages import move_stage, solution_stage
 from kido.simulation.integrate import integrate_share, integrate_stage
 from kido.simulation.midpoint_problem import assemble_midpoint_stage
 from kido.simulation.predict import predict_stage
+from kido.simulation.surface_contact import deform_contact, detect_surfaces_stage
 
 # Results and work space that a step fills before it reads them.
 FILLED = ("PROBLEM", "RESPONSES.rows", "REGULARIZED", "TOUCHED", "TREE_NEWTON")
@@ -74,7 +75,8 @@ class Mirror:
             self._sweep.wrench[k, k, 0] = -1.0
         given: dict[int, Any] = {struct.address: self._sweep for pair in r.sweeps for struct in pair}
         self._structs = DualStructs(given, FILLED)
-        self._flexible = engine.feature(FlexibleBodies).any
+        flexible = engine.feature(FlexibleBodies)
+        self._flexible, self._surfaces = flexible.any, bool(flexible.surfaces.found)
         self.world = self._structs.of(engine.world)
         self.world.team = None  # one thread does it
         self.problem, self.origins = self.world.problem, self.world.row_origins
@@ -90,7 +92,7 @@ class Mirror:
         own = engine.feature(Commands).container
         parts = [w.tree, w.data, w.collision, w.problem, w.row_origins]
         parts = [*parts, engine.responses.container, engine.surfaces.container, own]
-        return [*parts, engine.feature(FlexibleBodies).container]
+        return [*parts, engine.feature(FlexibleBodies).container, w.flex_surfaces]
 
     @property
     def is_current(self) -> bool:
@@ -118,6 +120,8 @@ class Mirror:
         if self._flexible:
             w.move_flexible = dual_callback(move_flexible)
             r.others, r.others_of = dual_callback(answer_flexible), w.address
+            if self._surfaces:
+                r.deform = dual_callback(deform_contact)
 
     def move(self) -> None:
         """Move positions by velocities for a second."""
@@ -134,7 +138,10 @@ class Mirror:
         if self._commands is not None:
             self._run(act_stage, self._commands.address)
         self._run(flexible_predict_stage if self._flexible else predict_stage)
-        status = dual_callback(detect_contacts)(w.collision.address, 0, 0, 0)
+        if self._surfaces:
+            status = dual_callback(detect_surfaces_stage)(w.address, 0, 0, 0)
+        else:
+            status = dual_callback(detect_contacts)(w.collision.address, 0, 0, 0)
         if status != 0:
             raise NoRoom(self, "detect", status)
         stage = flexible_assemble_stage if self._flexible else assemble_midpoint_stage

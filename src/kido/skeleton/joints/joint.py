@@ -35,9 +35,11 @@ from kido.skeleton.naming import candidates, checked_name
 
 if TYPE_CHECKING:
     from kido.joints.trace import Tape
+    from kido.shapes import Shape
     from kido.skeleton.body_node import BodyNode
     from kido.skeleton.frames.frame import Frame
     from kido.skeleton.joints.compound_joint import Hinge
+    from kido.skeleton.nodes.shape_node import ShapeNode
     from kido.skeleton.skeleton import Skeleton
 
 J = TypeVar("J", bound="Joint")
@@ -116,6 +118,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
     closes_loops: ClassVar[bool] = False
     reverses_in_kind: ClassVar[bool] = False
     has_modes: ClassVar[bool] = False  # its coordinates are modes of the parent body (kido.flexible)
+    moves_parent: bool = False  # its coordinates move a surface of the parent body that touches others
     is_part: ClassVar[bool] = False  # its body is part of the parent body: its modes, or a node of it
     _tape: Tape | None = None
 
@@ -377,6 +380,10 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
     def _deformed_state(self, state: Any) -> Any:
         """Where `has_modes`: what computes for a state of its skeleton (`kido.flexible.deformed`)."""
         return None
+
+    def shape_now(self, node: ShapeNode) -> Shape:
+        """Geometry of a shape of the parent body as it is now, deformed where the coordinates deform it."""
+        return node.shape
 
     def _axes(self) -> NDArray[np.float64]:
         """Three axes and the pitch [m/rad], as the tree stores them."""
