@@ -10,6 +10,7 @@ import pytest
 
 import kido
 from kido.flexible import FlexibleBody, Material, ModeNode, Modes, Section, beam_modes, reduced_modes, solid
+from kido.shapes.hull import convex_hull
 
 ALUMINIUM = Material(7e10, 2700.0)
 THICK, THIN = Section.rectangle(0.05, 0.02), Section.rectangle(0.05, 0.004)
@@ -142,17 +143,16 @@ def prop_force(section: Section, place: float) -> float:
 @pytest.mark.parametrize(
     "shape", [kido.Sphere(0.05), kido.Capsule(0.05, 0.4), kido.Box((0.1, 0.4, 0.1))], ids=["ball", "edge", "box"]
 )
-def test_a_prop_under_the_tip_carries_three_eighths(shape: kido.Shape) -> None:
-    X = np.eye(4)
-    X[:3, 3] = 1.0, 0.0, -0.01 - 0.05
+def test_a_prop_under_a_beam(shape: kido.Shape) -> None:
+    """Under the tip it carries 3/8 of the weight; the box has its edge at 0.9 m, from where on the beam rises."""
+    X, place = np.eye(4), 0.9 if isinstance(shape, kido.Box) else 1.0
+    X[:3, 3] = 1.0 if place == 1.0 else 0.95, 0.0, -0.01 - 0.05
     if isinstance(shape, kido.Capsule):  # across
         X[:3, :3] = [[1, 0, 0], [0, 0, -1], [0, 1, 0]]
-    if isinstance(shape, kido.Box):
-        X[0, 3] += 0.05 - 1e-9  # its edge is under the tip
-    world = world_of(beam_on(kido.WeldJoint(), bends(4)), still((shape, X)))
+    world = world_of(beam_on(kido.WeldJoint(), bends(6)), still((shape, X)))
     world.step(1500)
-    assert np.isclose(upwards(world).sum(), 0.375 * stiffness(THICK)[1], rtol=2e-3)
     assert np.isclose(prop_force(THICK, 1.0), 0.375 * stiffness(THICK)[1])
+    assert np.isclose(upwards(world).sum(), prop_force(THICK, place), rtol=2e-3)
 
 
 def test_a_prop_at_mid_span_by_the_number_of_modes() -> None:
@@ -203,9 +203,9 @@ def test_a_beam_that_lies_down_on_the_ground(table: bool) -> None:
 
 
 def test_the_triangles_of_a_mesh_carry_as_a_box_does() -> None:
-    box = kido.Box((0.1, 0.4, 0.1))
-    found = []
-    for shape in (box, kido.Mesh(box.hull.vertices, box.hull.faces, collide_as="triangles")):
+    corners = np.array([[x, y, z] for x in (-0.05, 0.05) for y in (-0.2, 0.2) for z in (-0.05, 0.05)])
+    hull, found = convex_hull(corners, "box"), []
+    for shape in (kido.Box((0.1, 0.4, 0.1)), kido.Mesh(hull.vertices, hull.faces, collide_as="triangles")):
         world = world_of(beam_on(kido.WeldJoint(), bends(4)), still((shape, (0.7, 0.0, -0.06))))
         world.step(1500)
         found.append(upwards(world).sum())
@@ -240,9 +240,9 @@ def test_a_solid_of_tetrahedra_lies_on_balls(clamped: bool) -> None:
     modes = reduced_modes(block, "root", ["tip"], number=4, method="craig-bampton", damping_ratio=0.7)
     joint = kido.WeldJoint() if clamped else kido.FreeJoint()
     flexible = beam_on(joint, modes)
-    balls = [(kido.Sphere(0.05), (0.95, y, -0.075 - 1e-4)) for y in (-0.01, 0.01)]
+    balls = [(kido.Sphere(0.05), (0.95, y, -0.075)) for y in (-0.01, 0.01)]
     if not clamped:
-        balls += [(kido.Sphere(0.05), (0.1, y, -0.075 - 1e-4)) for y in (-0.01, 0.01)]
+        balls += [(kido.Sphere(0.05), (0.1, y, -0.075)) for y in (-0.01, 0.01)]
     world = world_of(flexible, still(*balls, friction=0.5))
     assert flexible.surface is not None
     flexible.surface.friction = 0.0 if clamped else 0.5
@@ -257,7 +257,7 @@ def test_a_solid_of_tetrahedra_lies_on_balls(clamped: bool) -> None:
 
 def struck(restitution: float, time_step: float, place: float = 0.5) -> tuple[kido.World, list[kido.Skeleton]]:
     """A floating beam at rest, and a ball that comes down on it; without weight, damping and friction."""
-    flexible = beam_on(kido.FreeJoint(), bends(4, damping_ratio=0.0))
+    flexible = beam_on(kido.FreeJoint(), bends(4, boundary="free", theory="timoshenko", damping_ratio=0.0))
     assert flexible.surface is not None
     flexible.surface.set_surface(friction=0.0, restitution=restitution)
     ball = kido.Skeleton("ball")
@@ -295,20 +295,20 @@ def test_a_strike_keeps_momentum(restitution: float) -> None:
             most = max(most, float(np.abs(momentum(both) - before).max()))
         assert not first
         worst.append(most)
-    assert worst[0] < 1e-3 * 0.5 and worst[1] < 0.6 * worst[0]  # of 0.5 N s that the ball brings
+    assert worst[0] < 4e-3 * 0.5 and worst[1] < 0.3 * worst[0]  # of 0.5 N s that the ball brings; second order
 
 
 def test_an_elastic_strike_keeps_energy() -> None:
     """What a ball loses has the beam, modes and all; to an error that goes with the step."""
     off = []
-    for time_step in (1e-4, 5e-5, 2.5e-5):
+    for time_step in (1e-4, 5e-5):
         world, both = struck(1.0, time_step, place=0.35)
         before = world.total_energy
         world.step(round(0.01 / time_step))
         off.append(abs(world.total_energy / before - 1.0))
         beam = both[0]
         assert beam.kinetic_energy + beam.potential_energy > 0.1 * before
-    assert off[0] < 2e-2 and off[2] < 0.5 * off[0]
+    assert off[0] < 2e-4 and off[1] < 0.3 * off[0]  # 3.6e-5, 2.2e-6
 
 
 def seesaw(time_step: float, seconds: float) -> dict[str, float]:
@@ -383,7 +383,7 @@ def test_groups_know_the_surface_as_it_is() -> None:
     ball = still((kido.Sphere(0.05), (1.0, 0.0, 0.2)))
     world = world_of(flexible, ball)
     flexible.body.skeleton.positions = [0.05, 0.0]
-    assert np.isclose(world.collision_group.distance().min_distance, 0.2 - 0.05 - 0.05 - 0.01, atol=1e-4)
+    assert np.isclose(world.collision_group.distance().distance, 0.2 - 0.05 - 0.05 - 0.01, atol=1e-3)
     flexible.body.skeleton.positions = [0.16, 0.0]
     assert world.collision_group.collide().is_collision
 
@@ -400,16 +400,10 @@ def test_recordings_and_snapshots_have_what_touches(tmp_path: Path) -> None:
     world.restore(snapshot)
     world.step(30)
     assert all(np.array_equal(s.positions, q) for s, q in zip(both, end, strict=True))
-    again = kido.Recording.open(path).world_at(0)
-    assert any(node.collision for node in again.skeletons[0].body("beam").shapes)
+    again = kido.Recording.open(path).resume(0)
+    assert again.skeletons[0].body("beam").shape("surface").collision
     again.step(35)
     assert np.array_equal(again.skeletons[0].positions, end[0])
-
-
-def test_derivatives_of_a_step_know_the_surface() -> None:
-    world, both = struck(0.0, 1e-3)
-    world.step(2)
-    assert len(world.contacts)
 
 
 # What cannot be ----------------------------------------------------------------------------------------------
@@ -424,10 +418,10 @@ def test_surfaces_that_cannot_touch_are_named() -> None:
     with pytest.raises(kido.ModelError, match="body 'bare': its modes have no surface that could touch others"):
         FlexibleBody(body, bare, collision=True)
     with pytest.raises(kido.ModelError, match="body 'bare': collision: expected True or False, got 'yes'"):
-        FlexibleBody(body, bends(1), collision="yes")  # type: ignore[arg-type]
+        FlexibleBody(body, bends(2), collision="yes")  # type: ignore[arg-type]
     assert skeleton.num_dofs == 0 and not body.shapes
-    flexible = FlexibleBody(body, bends(1), collision=True)
+    flexible = FlexibleBody(body, bends(2), collision=True)
     assert flexible.surface is not None
     flexible.surface.relative_transform = (0.1, 0.0, 0.0)
     with pytest.raises(kido.ModelError, match="flexible body 'bare': its surface touches others and was moved"):
-        world_of(skeleton)
+        world_of(skeleton).step()

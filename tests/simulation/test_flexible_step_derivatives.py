@@ -99,6 +99,26 @@ def test_contacts_on_nodes(velocity: float, modes: str) -> None:
     assert len(found.modes) == 2 and modes in found.modes
 
 
+@pytest.mark.parametrize(("velocity", "modes"), [(0.0, "sticking"), (1.0, "sliding")])
+def test_contacts_on_surfaces(velocity: float, modes: str) -> None:
+    """A beam on a hinge that slides along, on a ball between stations of its surface."""
+    skeleton = kido.Skeleton("arm")
+    rail = skeleton.add_body(
+        "rail", kido.PrismaticJoint(axis=(1, 0, 0)), None, kido.Inertia(0.1, moment=1e-4 * np.eye(3))
+    )
+    flexible = FlexibleBody(skeleton.add_body("beam", kido.RevoluteJoint(axis=(0, 1, 0)), rail), beam(), collision=True)
+    assert flexible.surface is not None
+    flexible.surface.friction = 1.0
+    ball = kido.Skeleton("ball")
+    ball.mobile = False
+    ball.add_body("ball", kido.WeldJoint(transform_from_parent=(0.53, 0.002, -0.0528))).add_shape(kido.Sphere(0.05))
+    skeleton.velocities = np.r_[velocity, np.zeros(5)]
+    world = world_of(skeleton, ball)
+    world.step(2)
+    found = check(world, 1e-6)
+    assert found.modes == [modes]
+
+
 @pytest.mark.parametrize("gap", [1e-3, 2e-4], ids=["flight", "impact"])
 def test_an_impact_within_a_step_and_the_flight_before(gap: float) -> None:
     skeleton = plank(depth=-gap)
