@@ -102,7 +102,7 @@ class Modes(FixedAttributes):
         names: of the modes, by default mode1, mode2, ...
         thermal: (n, 4) modal forces per kelvin of warming, and per K/m of a gradient of temperature along x, y and z
             that is zero at the origin; by default zero.
-        surface: what is seen of the body, and stress and strain on it; nothing is computed with it.
+        surface: what is seen of the body and may touch others, and stress and strain on it.
 
     Raises:
         ModelError: shapes that do not fit, numbers that are not finite, modes that are not orthogonal with the

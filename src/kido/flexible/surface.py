@@ -1,4 +1,4 @@
-"""What is seen of a flexible body: triangles that deform with its modes, and values such as strain on them."""
+"""What is seen of a flexible body, and touched: triangles that deform with its modes, and values such as strain."""
 
 from __future__ import annotations
 

@@ -22,6 +22,9 @@ from kido.math.so3 import rotate, rotate_inverse
 from kido.simulation.flexible_step import answer_row
 from kido.simulation.world_struct import WORLD
 
+NEAR = 1e-3  # share of a patch's size within which contacts of two patches are one
+ALIKE = 0.9999  # cosine of the angle of their normals
+
 # Where they are ----------------------------------------------------------------------------------------------
 
 
@@ -105,12 +108,65 @@ def place_surfaces(d, f, c, s):
         place_patch(c, s, p)
 
 
+@kernel
+def surface_of(s, shape):
+    """What a shape of the detector is part of: a surface, or itself, below 0."""
+    p = s.patch_of[shape]
+    return s.surface[p] if p >= 0 else -1 - shape
+
+
+@kernel
+def is_double(c, s, k, end):
+    """Whether contact k is one of those before `end` again, found by a neighbouring patch of the same surface."""
+    p, n = c.point, c.normal
+    a, b = surface_of(s, c.shape_a[k]), surface_of(s, c.shape_b[k])
+    near = NEAR * min(c.shape_reach[c.shape_a[k]], c.shape_reach[c.shape_b[k]])
+    for i in range(end):
+        x, y, z = p[i, 0] - p[k, 0], p[i, 1] - p[k, 1], p[i, 2] - p[k, 2]
+        if x * x + y * y + z * z < near * near:
+            along = n[i, 0] * n[k, 0] + n[i, 1] * n[k, 1] + n[i, 2] * n[k, 2]
+            if along > ALIKE and surface_of(s, c.shape_a[i]) == a and surface_of(s, c.shape_b[i]) == b:
+                return True
+    return False
+
+
+@kernel
+def move_contact(c, k, to):
+    """Write contact k over another."""
+    c.shape_a[to], c.shape_b[to], c.body_a[to], c.body_b[to] = c.shape_a[k], c.shape_b[k], c.body_a[k], c.body_b[k]
+    c.gap[to], c.key[to], c.friction[to], c.restitution[to] = c.gap[k], c.key[k], c.friction[k], c.restitution[k]
+    c.matched[to], c.same_feature[to], c.turning[to] = c.matched[k], c.same_feature[k], c.turning[k]
+    c.swept[to] = c.swept[k]
+    for i in range(3):
+        c.point[to, i], c.normal[to, i], c.local_a[to, i] = c.point[k, i], c.normal[k, i], c.local_a[k, i]
+        c.impulse[to, i], c.torque[to, i], c.local_b[to, i] = c.impulse[k, i], c.torque[k, i], c.local_b[k, i]
+
+
+@kernel
+def merge_contacts(c, s):
+    """Leave one of the contacts that several patches have at one place, the first one."""
+    kept = 0
+    for p in range(c.num_pairs):
+        begin, first = kept, c.pair_first[p]
+        of_patch = s.patch_of[c.pair_a[p]] >= 0 or s.patch_of[c.pair_b[p]] >= 0
+        for k in range(first, first + c.pair_count[p]):
+            if not (of_patch and is_double(c, s, k, begin)):
+                if kept != k:
+                    move_contact(c, k, kept)
+                kept += 1
+        c.pair_first[p], c.pair_count[p] = begin, kept - begin
+    c.num_contacts = kept
+
+
 @callback
 def detect_surfaces_stage(address, unused_1, unused_2, unused_3):
     """Contacts at the mid-step poses, surfaces as they are deformed. Returns the detector's status."""
     w = view(WORLD, address)
     place_surfaces(w.data, w.flex, w.collision, w.flex_surfaces)
-    return detect(w.collision.address)
+    status = detect(w.collision.address)
+    if status == 0:
+        merge_contacts(w.collision, w.flex_surfaces)
+    return status
 
 
 # What modes do to rows ---------------------------------------------------------------------------------------
