@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import kido
+from kido.collision import CollisionDetector, NarrowPhase
+from kido.collision.external import Points
 from kido.flexible import FlexibleBody, Material, ModeNode, Modes, Section, beam_modes, reduced_modes, solid
 from kido.shapes.hull import convex_hull
 
@@ -425,3 +427,27 @@ def test_surfaces_that_cannot_touch_are_named() -> None:
     flexible.surface.relative_transform = (0.1, 0.0, 0.0)
     with pytest.raises(kido.ModelError, match="flexible body 'bare': its surface touches others and was moved"):
         world_of(skeleton).step()
+
+
+def test_detectors_of_other_libraries_are_refused() -> None:
+    class Nothing(NarrowPhase):
+        def __init__(self, geometries: Any):
+            pass
+
+        def place(self, rotation: Any, position: Any) -> None: ...
+
+        def contacts(self, pairs: Any, margin: float) -> Points:
+            return Points(np.zeros(0, np.int64), np.zeros((0, 7)))
+
+        def distance(self, a: int, b: int) -> Any: ...
+
+    class Blind(CollisionDetector):
+        name = "blind"
+
+        def narrow_phase(self) -> type[NarrowPhase]:
+            return Nothing
+
+    world = world_of(beam_on(kido.WeldJoint(), bends(2)), still((kido.Plane(), (0, 0, -1.0))))
+    world.collision_detector = Blind()
+    with pytest.raises(kido.ModelError, match=r"its surface touches others as it is deformed.*is 'blind'"):
+        world.step()

@@ -116,7 +116,7 @@ def test_contacts_on_surfaces(velocity: float, modes: str) -> None:
     world = world_of(skeleton, ball)
     world.step(2)
     found = check(world, 1e-6)
-    assert found.modes == [modes]
+    assert found.modes == (modes,)
 
 
 @pytest.mark.parametrize("gap", [1e-3, 2e-4], ids=["flight", "impact"])

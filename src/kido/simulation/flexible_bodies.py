@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kido.collision.external import ExternalDetector
 from kido.errors import ModelError
 from kido.flexible.filling import fill
 from kido.integrators import MoreauMidpoint
@@ -96,11 +97,18 @@ class FlexibleBodies(Feature):
         """See that all that acts is known of flexible bodies.
 
         Raises:
-            ModelError: soft bodies in the world, or a coordinate that mimics another beside flexible bodies.
+            ModelError: soft bodies in the world, a coordinate that mimics another beside flexible bodies, or surfaces
+                that touch others by the detector of another library.
         """
         engine = self.engine
         if not self.any:
             return
+        if self.surfaces.found and isinstance(engine.detector, ExternalDetector):
+            name, used = next(iter(self.surfaces.found)).body.name, engine.options.detector.name
+            raise ModelError(
+                f"flexible body {name!r}: its surface touches others as it is deformed, which only KIDO's own "
+                f"collision detector knows of, and this world's is {used!r}; expected 'kido'"
+            )
         soft = [s.name for s in engine.skeletons if s.soft_bodies]
         if soft:
             raise ModelError(f"skeleton {soft[0]!r} has soft bodies, and another one of its world flexible ones")
