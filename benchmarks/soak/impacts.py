@@ -283,10 +283,10 @@ def report(all_found: list[Outcome], h: float) -> str:
             machine(),
             "",
             f"{sum(o.touches > 0 for o in all_found)} touch, in {sum(o.touches for o in all_found):,} steps; "
-            f"{sum(o.bounces for o in all_found)} bounce.",
-            f"Energy rises by more than {GAIN:g} with contacts in {rises}, by {worst('gained')}, and with "
-            f"steps of a sixteenth in {finer} of them, by {worst('finer')}. Momentum changes by {worst('linear')} (linear, "
-            f"of {linear}) and {worst('angular')} (angular, of {angular}).",
+            f"{sum(o.bounces for o in all_found)} bounce. Energy rises by more than {GAIN:g} with contacts in {rises}, "
+            f"by {worst('gained')}, and with steps of a sixteenth in {finer} of them, by {worst('finer')}.",
+            f"Momentum changes by {worst('linear')} (linear, of {linear}) and {worst('angular')} (angular, of "
+            f"{angular}).",
             f"Residual at most {worst('residual')}; {sum(o.unconverged for o in all_found)} steps unconverged, "
             f"{sum(o.fallbacks for o in all_found)} fall-backs.",
             "",
