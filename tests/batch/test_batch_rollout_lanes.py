@@ -52,6 +52,20 @@ def test_robots_that_float_beside_others_that_stand():
     assert found.velocities == pytest.approx(single.velocities, rel=0.0, abs=1e-9)
 
 
+def test_robots_that_are_pushed_out_of_the_ground():
+    """Positions are corrected by centimetres while they move: their energies are kept as in single worlds."""
+    world = world_of("humanoid")
+    commands = commands_of(world, 8, steps=20, size=0.5)
+    q = np.repeat(world.skeletons[1].positions[None], 8, axis=0)
+    u = np.repeat(world.skeletons[1].velocities[None], 8, axis=0)
+    q[::2, 5] -= 0.01
+    u += np.random.default_rng(5).normal(size=u.shape)
+    single = rollout(world, q, u, commands=commands, skeleton=1, threads=1)
+    found = rollout(world, q, u, commands=commands, skeleton=1, threads=1, lanes=True)
+    assert found.positions == pytest.approx(single.positions, rel=0.0, abs=1e-12)
+    assert found.velocities == pytest.approx(single.velocities, rel=0.0, abs=1e-9)
+
+
 def test_bits_do_not_depend_on_company_or_threads(world):
     commands = commands_of(world, 19, steps=150, size=10.0)
     q = np.repeat(world.skeletons[1].positions[None], 19, axis=0)

@@ -17,6 +17,7 @@ from kido.simulation.balance import (
     wanted_momentum,
 )
 from kido.simulation.correction import correction_share
+from kido.simulation.kept_energy import changes_energy
 from kido.simulation.predict import evaluate_joints, free_joints, predict_joints
 from kido.simulation.row_motion import GIVEN, unforced_accelerations
 from kido.simulation.world_struct import WORLD
@@ -237,7 +238,7 @@ def gather_floating(address, tree_index, unused_1, unused_2):
         if not most > 0.0 or w.grounded[tree_index] != 0:
             continue
         base = floating_base(t, t.tree_body[tree_index], t.tree_body[tree_index + 1])
-        if base < 0 or not is_loose(t, base):
+        if base < 0 or not is_loose(t, base) or changes_energy(t, w, c, tree_index, most, w.time_step):
             continue
         x.floating[j] = 1
         found += 1

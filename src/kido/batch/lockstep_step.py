@@ -11,8 +11,9 @@ from kido.batch.lockstep_struct import LOCKSTEP
 from kido.batch.rollout_worker import keep_record, place_commands
 from kido.constraints.impact_time import add_ways
 from kido.jit import LANES, callback, entry, kernel, view
-from kido.simulation.balance import COUPLED, note_held
-from kido.simulation.integrate import hand_back, move_tree, report, take_impulses
+from kido.simulation.balance import COUPLED, note_held, place_anew, speeds
+from kido.simulation.integrate import hand_back, move_balanced, report, take_impulses
+from kido.simulation.kept_energy import changes_energy
 from kido.simulation.predict import predict_trees, worse
 from kido.simulation.step import (
     AT_ASSEMBLE,
@@ -203,7 +204,10 @@ def integrate_settled(x, w, j):
         if x.robot[tree_index] != 0:
             first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
             if x.moved[j, tree_index] == 0:
-                move_tree(t, w.data, w.problem, first, last, h, c.sweep_push)
+                most, _ = speeds(w, w.problem, t.first_dof[first], t.first_dof[last])
+                if changes_energy(t, w, w.problem, tree_index, most, h):
+                    place_anew(t, w.data, first, last)
+                move_balanced(t, w.data, w, w.problem, tree_index, h, c.sweep_push)
             hand_back(t, w.data, w, w.problem, first, last, h)
         else:
             w.integrate_share(w, tree_index, tree_index + 1, 0)

@@ -24,6 +24,7 @@ from kido.simulation.balance import (
 )
 from kido.simulation.correction import correction_energy, correction_share
 from kido.simulation.free_bodies import gather_landing, land_together
+from kido.simulation.kept_energy import changes_energy, keep_energy
 from kido.simulation.world_struct import WORLD
 from kido.solvers.problem import AT_CAP, BOUNDED
 from kido.solvers.rows import num_segments, segment
@@ -112,19 +113,33 @@ def move_tree(t, d, pr, first, last, h, swept):
 
 
 @kernel
-def move_and_balance(t, d, w, pr, tree_index, h, swept):
-    """`move_tree`, with velocity products and momentum as `kido.simulation.balance` has them."""
+def move_balanced(t, d, w, pr, tree_index, h, swept):
+    """`move_tree`, with the energy of what the position correction moves, and momentum as
+    `kido.simulation.balance` has it; transforms are those of mid-step."""
     first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
-    most, change = speeds(w, pr, t.first_dof[first], t.first_dof[last])
-    if change > 0.0 and h * most > SLOW and w.row_origins.steady[t.first_dof[first]] == UNSTEADY:
-        add_products(t, d, w, pr, tree_index, h)
+    most, _ = speeds(w, pr, t.first_dof[first], t.first_dof[last])
     base = floating_base(t, first, last) if most > 0.0 and w.grounded[tree_index] == 0 else -1
-    if base < 0 or not is_loose(t, base):
+    if base >= 0 and not is_loose(t, base):
+        base = -1
+    if changes_energy(t, w, pr, tree_index, most, h):
+        share = correction_share(pr, t.first_dof[first], t.first_dof[last], h, swept)
+        keep_energy(t, d, w, pr, first, base, last, h, share)
+    if base < 0:
         move_tree(t, d, pr, first, last, h, swept)
         return
     x_new, g = wanted_momentum(t, d, w, first, base, last, h)
     move_tree(t, d, pr, first, last, h, swept)
     give_momentum(t, d, pr, first, base, last, x_new, g)
+
+
+@kernel
+def move_and_balance(t, d, w, pr, tree_index, h, swept):
+    """`move_balanced`, with velocity products as `kido.simulation.balance` has them."""
+    first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+    most, change = speeds(w, pr, t.first_dof[first], t.first_dof[last])
+    if change > 0.0 and h * most > SLOW and w.row_origins.steady[t.first_dof[first]] == UNSTEADY:
+        add_products(t, d, w, pr, tree_index, h)
+    move_balanced(t, d, w, pr, tree_index, h, swept)
 
 
 @kernel

@@ -100,7 +100,7 @@ def loop_start_stage(address, unused_1, unused_2, unused_3):
     close_new(t, d, lp, always)
     e, y = z.embedding, z.dynamics
     r = w.row_origins.responses
-    choose_aggregates(t, d, lp, y, e, z.end_embedding, z, r)
+    choose_aggregates(t, d, lp, y, e, z.end_embedding, z, r, w.time_step)
     return 0
 
 

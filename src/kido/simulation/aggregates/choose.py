@@ -52,6 +52,15 @@ def is_near_singular(e, c):
 
 
 @kernel
+def may_become_singular(e, c, u, h):
+    """Whether levers of an aggregate may vanish in a step: they change by what its coordinates turn, or move, by."""
+    most = 0.0
+    for s in range(e.first_place[c], e.first_place[c + 1]):
+        most = max(most, abs(u[e.dof[s]]))
+    return not e.lever[c] > h * most
+
+
+@kernel
 def note_void_rows(t, d, lp, e, void):
     """Take out of `void` (rows of aggregates) those that have numbers at the positions of the data.
 
@@ -78,14 +87,14 @@ def note_void_rows(t, d, lp, e, void):
 
 
 @kernel
-def choose_group(t, d, lp, y, e, end, z, g):
+def choose_group(t, d, lp, y, e, end, z, g, h):
     """Whether the loops of a group are aggregates in this step; partitions are chosen anew where they are poor."""
     tree_index = tree_of_group(lp, g)
     chosen = 0
     for q in range(e.tree_item[tree_index], e.tree_item[tree_index + 1]):
         c = -1 - e.item[q]
         if c >= 0:
-            if z.anew[g] != 0 or is_poor(e, c) or is_near_singular(e, c):
+            if z.anew[g] != 0 or is_poor(e, c) or is_near_singular(e, c) or may_become_singular(e, c, d.u, h):
                 if chosen == 0:
                     transforms(t, d, t.tree_body[tree_index], t.tree_body[tree_index + 1])
                     chosen = 1
@@ -93,7 +102,7 @@ def choose_group(t, d, lp, y, e, end, z, g):
                 e.largest[c] = reach(lp, e, c, d.u, 0.0)
                 for k in range(e.matrix_at[c], e.matrix_at[c] + rows_times_width(e, c)):
                     end.K[k] = 0.0
-            if e.rank[c] < z.wanted[c] or is_near_singular(e, c):
+            if e.rank[c] < z.wanted[c] or is_near_singular(e, c) or may_become_singular(e, c, d.u, h):
                 z.anew[g] = 1
                 return False
     z.anew[g] = 0
@@ -117,13 +126,13 @@ def restore_partitions(t, lp, e, end):
 
 
 @kernel
-def choose_aggregates(t, d, lp, y, e, end, z, r):
-    """Decide for each group whether its loops are aggregates in this step: `embedded`, and `apart` of its tree."""
+def choose_aggregates(t, d, lp, y, e, end, z, r, h):
+    """Decide for each group whether its loops are aggregates in a step of h: `embedded`, and `apart` of its tree."""
     for g in range(lp.num_groups):
         if z.fits[g] != 0:
             now = 0
             if is_awake(t, lp, g) and lp.left_open[g] == 0 and is_whole(lp, g):
-                now = 1 if choose_group(t, d, lp, y, e, end, z, g) else 0
+                now = 1 if choose_group(t, d, lp, y, e, end, z, g, h) else 0
             else:
                 z.anew[g] = 1
             lp.embedded[g] = now
