@@ -124,6 +124,7 @@ class AttitudeEstimator(Model):
     measured, angular_rate = Input("1", (3, 3), doc="of the star tracker"), Input("rad/s", 3, doc="of gyroscopes")
     true_rate = Output("rad/s", 3, doc="without the bias, body axes")
     rotation, bias = State("1", np.eye(3), doc="from body to world axes"), State("rad/s", ZERO)
+    samples = State("1", doc="number of ticks, at most 1")
 
     def outputs(self):
         return {"true_rate": self.angular_rate - self.bias}
@@ -132,8 +133,11 @@ class AttitudeEstimator(Model):
         E = self.rotation.T @ self.measured
         e = 0.5 * np.array([E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]])
         return {
-            "rotation": turned(self.rotation, self.period * (self.angular_rate - self.bias) + self.k1 * e),
+            "rotation": turned(
+                self.rotation, self.samples * self.period * (self.angular_rate - self.bias) + self.k1 * e
+            ),
             "bias": self.bias - self.k2 / self.period * e,
+            "samples": 1.0,
         }
 
 

@@ -109,6 +109,7 @@ class Thruster(Model):
     force = Output("N", 3, doc="world axes")
     flow = Output("kg/s", doc="of propellant")
     used = State("kg", doc="propellant until now")
+    samples = State("1", doc="number of ticks, at most 1")
 
     def _share(self):
         share = np.clip(self.command, 0.0, 1.0)
@@ -121,7 +122,7 @@ class Thruster(Model):
         return {"force": self._share() * self.thrust * (self.rotation @ self.direction), "flow": self._flow()}
 
     def update(self):
-        return {"used": self.used + self.period * self._flow()}
+        return {"used": self.used + self.samples * self.period * self._flow(), "samples": 1.0}
 
 
 class Rendezvous(Model):

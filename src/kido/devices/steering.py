@@ -52,14 +52,17 @@ class DeadReckoning(Model):
     angular_rate, specific_force = Input("rad/s", 3), Input("m/s^2", 3)
     left, right = Input("rad/s"), Input("rad/s")
     position, rotation = State("m", (0.0, 0.0, 0.0)), State("1", np.eye(3), doc="from body to world axes")
+    samples = State("1", doc="number of ticks, at most 1")
 
     def update(self):
         f, up = self.specific_force, self.rotation[2]
         leans = np.cross(f, up) / np.sqrt(f @ f + 1e-12)
-        ahead = 0.5 * self.radius * (self.left + self.right) * self.period
+        time = self.samples * self.period  # that has passed since the tick before
+        ahead = 0.5 * self.radius * (self.left + self.right) * time
         return {
             "position": self.position + ahead * self.rotation[:, 0],
-            "rotation": turned(self.rotation, (self.angular_rate + self.trust * leans) * self.period),
+            "rotation": turned(self.rotation, (self.angular_rate + self.trust * leans) * time),
+            "samples": 1.0,
         }
 
 

@@ -101,6 +101,7 @@ class SloshTank(PythonModel):
     slosh_mass = Output("kg", doc="the part that swings")
     frequency = Output("rad/s", doc="of free swings at `gravity`")
     mass = State("kg", 1.0)
+    samples = State("1", doc="number of ticks, at most 1")
 
     def __init__(
         self,
@@ -182,4 +183,4 @@ class SloshTank(PythonModel):
         return {"level": self._level(mass), "slosh_mass": made.mass, "frequency": made.frequency(self.gravity)}
 
     def update(self):
-        return {"mass": max(self.mass - self.period * self.flow, 0.0)}
+        return {"mass": max(self.mass - self.samples * self.period * self.flow, 0.0), "samples": 1.0}
