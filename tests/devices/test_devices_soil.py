@@ -49,6 +49,12 @@ def test_drawbar_pull_on_a_rig_is_that_of_wong_and_reece(slip: float) -> None:
     assert wheel["soil.torque"].value == pytest.approx(torque, rel=2e-3)
 
 
+@pytest.mark.parametrize("waves", [np.zeros((20, 4)), np.zeros((2, 3)), "abc", [[np.nan] * 4]])
+def test_waves_that_are_none_are_named(waves) -> None:
+    with pytest.raises(kido.ModelError, match="assembly 'wheel': waves: expected finite numbers"):
+        rig("force", waves)
+
+
 def test_a_locked_wheel_stands_on_a_slope() -> None:
     """At a slope of 5 %, the soil's shear holds it within its length of shearing; it creeps below 0.25 mm/s."""
     slope = np.array([[0.05 * 50.0, 1.0 / 50.0, 0.0, 0.0]])  # 50 m long, 5 % at x = 0

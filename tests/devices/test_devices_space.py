@@ -294,6 +294,12 @@ def test_thrusters_that_cannot_be(places, directions, words) -> None:
         ThrusterCluster("jets", places, directions)
 
 
+@pytest.mark.parametrize("asked", [(7,), (-1,), 2, (), ("a",), (0.5,)])
+def test_components_that_there_are_not(asked) -> None:
+    with pytest.raises(ModelError, match="model 'jets': asked: expected some of the components 0 to 5"):
+        ThrusterCluster("jets", np.eye(3), np.eye(3), asked)
+
+
 # Near a target ------------------------------------------------------------------------------------------------------
 
 N = 1.1e-3

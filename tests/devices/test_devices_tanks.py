@@ -211,5 +211,13 @@ def test_what_does_not_fit_is_named() -> None:
     with pytest.raises(kido.ModelError, match="model 'sloshtank': mass"):
         SloshTank(body, 1.0, 0.0)
     assert len(body.skeleton.bodies) == 1
+    for kind, name, springs in (("body", "slosh", False), ("body", "across", True), ("joint", "x", True)):
+        rocket = kido.Skeleton("rocket")
+        carrier, taken = rocket.add_body("b", kido.FreeJoint()), f"b_tank_{name}"
+        other = (taken, "other") if kind == "body" else ("other", taken)
+        rocket.add_body(other[0], kido.RevoluteJoint(other[1]), carrier)
+        with pytest.raises(kido.ModelError, match=f"model 'tank': skeleton 'rocket' has a {kind} '{taken}' already"):
+            SloshTank(carrier, 0.2, 1.0, springs=springs, name="tank")
+        assert len(rocket.bodies) == 2
     with pytest.raises(kido.ModelError, match="slosh: level"):
         slosh(1.0, 0.0, 1.0)

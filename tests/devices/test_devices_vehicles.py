@@ -24,6 +24,7 @@ from kido.devices import (
     SoilWheel,
     Thruster,
     WayPoints,
+    WheelDrive,
 )
 from kido.systems import BodyPort, Input, JointPort, Model, Output, State, System
 
@@ -289,6 +290,12 @@ def test_a_rotor_is_felt_through_the_gear_squared() -> None:
     expected = scipy.linalg.expm(0.25 * A)[:2, 2]
     assert arm.velocities[0] == pytest.approx(expected[1], rel=1e-3)
     assert motor.current.value == pytest.approx(expected[0], rel=5e-3)
+
+
+@pytest.mark.parametrize("place", ["ab", [1.0], [1.0, np.nan]])
+def test_a_wheel_s_place_is_two_numbers(place) -> None:
+    with pytest.raises(kido.ModelError, match="assembly 'wheel': place: expected"):
+        WheelDrive("wheel", kido.load_skeleton("arm7").dofs[0], None, place, 0.1)
 
 
 @pytest.mark.parametrize("curvature", [-1.3, 0.0, 0.8])

@@ -172,7 +172,7 @@ def test_magnetic_dipole() -> None:
 
 def test_rough_ground_has_its_deviation_and_spectrum() -> None:
     """Mean power over rings of wave numbers falls as k^-(beta + 1): the slope of a fit within 0.1."""
-    h = rough_heights(256, 256, 0.1, deviation=0.3, exponent=2.0, seed=5)
+    h = rough_heights(256, 256, deviation=0.3, exponent=2.0, seed=5)
     assert h.std() == pytest.approx(0.3, rel=1e-12)
     power = abs(np.fft.fft2(h)) ** 2
     k = np.hypot(np.fft.fftfreq(256)[:, None], np.fft.fftfreq(256)[None, :]).ravel()
@@ -180,11 +180,14 @@ def test_rough_ground_has_its_deviation_and_spectrum() -> None:
     rings = [power.ravel()[(k >= a) & (k < b)].mean() for a, b in pairwise(edges)]
     slope = np.polyfit(np.log(np.sqrt(edges[:-1] * edges[1:])), np.log(rings), 1)[0]
     assert slope == pytest.approx(-3.0, abs=0.15)
-    np.testing.assert_array_equal(h, rough_heights(256, 256, 0.1, deviation=0.3, exponent=2.0, seed=5))
+    np.testing.assert_array_equal(h, rough_heights(256, 256, deviation=0.3, exponent=2.0, seed=5))
     with pytest.raises(kido.ModelError, match="deviation"):
-        rough_heights(4, 4, 0.1, deviation=0.0)
-    with pytest.raises(kido.ModelError, match="at least 2 rows"):
-        rough_heights(1, 4, 0.1)
+        rough_heights(4, 4, deviation=0.0)
+    with pytest.raises(kido.ModelError, match="rows: expected a whole number from 2 on, got 1"):
+        rough_heights(1, 4)
+    for wrong in ({"rows": 4.5}, {"seed": -1}, {"exponent": np.nan}, {"columns": "a"}):
+        with pytest.raises(kido.ModelError, match=f"rough_heights: {next(iter(wrong))}: expected"):
+            rough_heights(**{"rows": 4, "columns": 4, **wrong})
 
 
 def test_crater() -> None:
@@ -223,11 +226,15 @@ def test_heights_of_files(tmp_path) -> None:
     "name, text, message",
     [
         ("a.asc", "ncols 2\nnrows x\n", r"a\.asc:2: nrows: expected a number, got 'x'"),
-        ("a.asc", "ncols 2\nnrows 2\n1 2\n3 4\n", "positive number for 'cellsize'"),
+        ("a.asc", "ncols 2\nnrows 2\n1 2\n3 4\n", "cellsize: expected a positive finite number .* got none"),
         ("a.asc", "ncols 2\nnrows 2\ncellsize 1\n1 2\n3 four\n", r"a\.asc:5: expected numbers, got '3 four'"),
         ("a.asc", "ncols 2\nnrows 2\ncellsize 1\n1 2\n3\n", "expected 2 x 2 heights, got 3"),
         ("a.asc", "ncols 2\nnrows 2\ncellsize 1\n-9999 -9999\n-9999 -9999\n", "without data only"),
         ("a.npy", "nonsense", r"a\.npy: "),
+        ("a.npy", "", r"a\.npy: "),
+        ("a.asc", "ncols inf\nnrows 2\ncellsize 1\n1 2\n3 4\n", r"ncols: expected a positive whole number .* got inf"),
+        ("a.asc", "ncols 2.7\nnrows 2\ncellsize 1\n1 2\n3 4\n", r"ncols: expected a positive whole number .* got 2.7"),
+        ("a.asc", "ncols 2\nnrows 2\ncellsize inf\n1 2\n3 4\n", r"cellsize: expected a positive finite .* got inf"),
         ("a.png", "nonsense", r"a\.png: "),
         ("a.xyz", "", r"expected heights as \.npy, \.asc, \.png or \.tif, got '\.xyz'"),
     ],

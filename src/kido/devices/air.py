@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kido.environment.atmosphere import SEA_LEVEL, drag
+from kido.environment.directions import Direction
 from kido.systems import Input, Model, Output, Parameter, State
 
 
@@ -23,7 +24,7 @@ class Propeller(Model):
     diameter = Parameter(0.25, "m", low=1e-9)
     thrust_coefficient, thrust_slope = Parameter(0.1, doc="c_T0"), Parameter(0.0, doc="c_T1")
     torque_coefficient, torque_slope = Parameter(0.006, doc="c_Q0"), Parameter(0.0, doc="c_Q1")
-    axis = Parameter((0.0, 0.0, 1.0), doc="unit vector of the pull, body axes")
+    axis = Direction((0.0, 0.0, 1.0), doc="of the pull, body axes")
     hand = Parameter(1.0, low=-1.0, high=1.0)
     speed = Input("rad/s", doc="of the rotor")
     density = Input("kg/m^3", default=SEA_LEVEL)

@@ -12,7 +12,7 @@ from kido.devices.motors import DCMotor
 from kido.devices.navigation import turned
 from kido.devices.sensors import Encoder
 from kido.errors import ModelError
-from kido.math.transform import numbers_or_nan
+from kido.math.transform import as_vector, numbers_or_nan
 from kido.systems import Assembly, Input, JointPort, Model, Output, Parameter, State
 
 
@@ -154,11 +154,14 @@ class WheelDrive(Assembly):
         place: of the wheel, x ahead and y to the left [m].
         radius: of the wheel [m].
         rate: of encoder and controller [Hz].
+
+    Raises:
+        ModelError: no two numbers as its place, or a radius that is not positive.
     """
 
     def __init__(self, name: str, axle: Any, post: Any, place: ArrayLike, radius: float, rate: Any = 250):
         super().__init__(name)
-        x, y = np.asarray(place, float)[:2]
+        x, y = as_vector(place, f"assembly {name!r}: place", 2)
         self.add(Ackermann("aim", rate=rate, radius=radius, x=x, y=y))
         self.add(JointPort(axle, "axle"))
         self.add(DCMotor("motor", resistance=1.0, inductance=5e-3, constant=0.04))

@@ -9,6 +9,7 @@ from kido.environment.atmosphere import (
     submerged_sphere,
     wing_force,
 )
+from kido.environment.directions import Direction
 from kido.environment.gravity import SphericalHarmonics, gravity_gradient, oblate, point_mass, third_body
 from kido.environment.medium import FluidBox, FluidEllipsoid, Medium
 from kido.environment.models import (
@@ -55,6 +56,7 @@ __all__ = [
     "Air",
     "Atmosphere",
     "Buoyancy",
+    "Direction",
     "Drag",
     "FluidBox",
     "FluidEllipsoid",
