@@ -10,6 +10,7 @@ from scipy.integrate import solve_ivp
 
 import kido
 from kido.environment import (
+    Atmosphere,
     Buoyancy,
     Wind,
     add_crater,
@@ -27,7 +28,7 @@ from kido.environment import (
     wing_force,
 )  # fmt: skip
 from kido.environment.planets import ASTRONOMICAL_UNIT, EARTH, SUN_RADIUS
-from kido.systems import BodyPort, System
+from kido.systems import BodyPort, Constant, System
 
 
 @pytest.mark.parametrize(
@@ -49,6 +50,53 @@ def test_standard_atmosphere(height, temperature, pressure, density) -> None:
     assert air.temperature == pytest.approx(temperature, rel=5e-6)
     assert air.pressure == pytest.approx(pressure, rel=1e-4)
     assert air.density == pytest.approx(density, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    "height, temperature, pressure, density",
+    [  # the same above 86 km, on knots of the spline and between
+        (86, 186.87, 3.7338e-1, 6.958e-6), (100, 195.08, 3.2011e-2, 5.604e-7), (110, 240.00, 7.1042e-3, 9.708e-8),
+        (120, 360.00, 2.5382e-3, 2.222e-8), (130, 469.27, 1.2505e-3, 8.152e-9), (150, 634.39, 4.5422e-4, 2.076e-9),
+        (180, 790.07, 1.5271e-4, 5.194e-10), (200, 854.56, 8.4736e-5, 2.541e-10), (300, 976.01, 8.7704e-6, 1.916e-11),
+        (500, 999.24, 3.0236e-7, 5.215e-13), (700, 999.97, 3.1908e-8, 3.070e-14), (1000, 1000.00, 7.5138e-9, 3.561e-15),
+    ],
+)  # fmt: skip
+def test_standard_atmosphere_where_gases_part(height, temperature, pressure, density) -> None:
+    air = standard_atmosphere(1e3 * height)
+    assert air.temperature == pytest.approx(temperature, abs=6e-3)
+    assert air.pressure == pytest.approx(pressure, rel=1e-3)
+    assert air.density == pytest.approx(density, rel=1e-3)
+
+
+def test_the_thermosphere_carries_itself() -> None:
+    """dp/dz = -rho g(z) between knots too: above 120 km gases are in equilibrium of their own, below nearly.
+
+    Splines are off by 3e-3 of the values, and by as much in a scale height of their slopes: 2 %.
+    """
+    z = 1e3 * np.concatenate([np.linspace(86.5, 130.0, 60), np.linspace(131.0, 999.0, 200)])
+    slope = (standard_atmosphere(z + 10).pressure - standard_atmosphere(z - 10).pressure) / 20.0
+    g = 9.80665 * (6356766.0 / (6356766.0 + z)) ** 2
+    np.testing.assert_allclose(slope, -standard_atmosphere(z).density * g, rtol=2e-2)
+    # Neither jumps at 86 km, but for the temperature, which is that of molecules below: 0.04 %.
+    below, above = standard_atmosphere(85999.99), standard_atmosphere(86000.01)
+    assert above.density == pytest.approx(below.density, rel=5e-4)
+    assert above.pressure == pytest.approx(below.pressure, rel=1e-4)
+    assert above.temperature == pytest.approx(below.temperature, rel=5e-4)
+    far = standard_atmosphere(1200e3)  # by the scale height of 1000 km, some 270 km
+    assert far.density == pytest.approx(3.561e-15 * np.exp(-200.0 / 270.0), rel=0.1)
+
+
+def test_the_atmosphere_of_a_model_is_that_of_arrays() -> None:
+    """To 1e-9: sums of cubes over 900 km lose six digits to rounding."""
+    system, heights = System(), (50e3, 95e3, 400e3, 1100e3)
+    for k, height in enumerate(heights):
+        given = system.add(Constant(f"height_{k}", height, "m"))
+        system.connect(given.value, system.add(Atmosphere(f"air_{k}")).height)
+    system.run(0.0)
+    air = standard_atmosphere(np.array(heights))
+    for k in range(len(heights)):
+        assert system[f"air_{k}.density"].value == pytest.approx(air.density[k], rel=1e-9)
+        assert system[f"air_{k}.speed_of_sound"].value == pytest.approx(air.speed_of_sound[k], rel=1e-9)
 
 
 def test_standard_atmosphere_is_in_equilibrium() -> None:
