@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from device_bench import on_bench
 
 import kido
 from kido.devices import Cable, Rigging
@@ -198,6 +199,15 @@ def test_taut_is_a_crossing(kind, least, most) -> None:
     y = sag - sag * np.cos(w * (t - falls)) + speed / w * np.sin(w * (t - falls))
     off = abs(jumper.z.value + l0 + y)
     assert least < off < most
+
+
+@pytest.mark.parametrize("paid", [-0.995, -1.0, -1.5])
+def test_a_cable_is_not_wound_in_to_nothing(paid) -> None:
+    """A hundredth of its length stays: E A 99 over a metre, and no damping by what is wound in further."""
+    cable = Cable([None, (0, 0, 0)], stiffness=1e3, damping=5.0)
+    given = {"position_0": (0, 0, -1.0), "velocity_0": np.zeros(3), "paid_out": paid, "pay_speed": -1.0}
+    on_bench(cable, **given).run(0.0)
+    assert cable.tension.value == pytest.approx(99e3, rel=1e-9)
 
 
 def test_what_does_not_fit_is_named() -> None:

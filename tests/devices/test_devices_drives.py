@@ -196,6 +196,32 @@ def test_battery_at_constant_current() -> None:
     assert battery.charge.value == pytest.approx(0.0, abs=1e-4)
 
 
+def test_a_full_battery_is_charged_no_further() -> None:
+    battery = Battery(capacity=10.0, charge=0.5)
+    system = on_bench(battery, step=1e-2, current=lambda t: np.where(t < 10.0, -5.0, 5.0))
+    system.run(0.5)
+    assert battery.charge.value == pytest.approx(0.75, abs=1e-12)
+    system.run(9.5)
+    assert battery.charge.value == pytest.approx(1.0, abs=5e-3)  # a step's charge
+    system.run(1.0)
+    assert battery.charge.value == pytest.approx(0.5, abs=5e-3)
+    for wrong in (2.0, -0.1):
+        with pytest.raises(ModelError, match="model 'battery': state 'charge': expected a number from 0 to 1"):
+            Battery(charge=wrong)
+
+
+def test_a_gear_at_rest_neither_loses_nor_gains() -> None:
+    """Between eta and 1 / eta of the torque without losses, which it is at rest, and falls as the drive takes over."""
+    found = []
+    for speed in (-1.0, -1e-3, 0.0, 1e-3, 1.0):
+        gear = Gear(ratio=1.0, efficiency=0.1)
+        on_bench(gear, motor_torque=1.0, joint_speed=speed).run(0.0)
+        found.append(gear.joint_torque.value)
+    assert found[0] == pytest.approx(10.0, rel=1e-12) and found[4] == pytest.approx(0.1, rel=1e-12)
+    assert found[2] == 1.0
+    assert found == sorted(found, reverse=True)
+
+
 def test_what_does_not_fit_is_named() -> None:
     with pytest.raises(kido.ModelError, match=r"model 'gear': parameter 'efficiency': expected numbers from 0.01 to 1"):
         Gear(efficiency=1.2)
@@ -301,4 +327,7 @@ def test_drives_that_cannot_be() -> None:
     arm = kido.load_skeleton("arm7")
     for wrong in ({"ratio": 0.0}, {"inertia": -1.0}, {"bandwidth": np.nan}):
         with pytest.raises(ModelError, match=f"'drive': {next(iter(wrong))}"):
+            CascadedDrive("drive", arm.dofs[0], **wrong)
+    for wrong in ({"rates": (1, 2)}, {"rates": 5}, {"largest_current": "a"}, {"supply": -1.0}):
+        with pytest.raises(ModelError, match=f"'drive': {next(iter(wrong))}: expected"):
             CascadedDrive("drive", arm.dofs[0], **wrong)

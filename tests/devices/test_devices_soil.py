@@ -42,14 +42,17 @@ def test_drawbar_pull_on_a_rig_is_that_of_wong_and_reece(slip: float) -> None:
     assert wheel["contact.slip"].value == pytest.approx(slip, abs=1e-6)
     assert wheel["soil.slip"].value == pytest.approx(slip, abs=1e-6)
     assert wheel["soil.load"].value == pytest.approx(WEIGHT, rel=1e-6)
-    if slip > 0.0:  # the formula's quadrature of the test is for wheels that drive
-        sinkage = brentq(lambda z: wong(z, slip)[0] - WEIGHT, 1e-3, 0.1)
-        _, pull, torque = wong(sinkage, slip)
-        assert wheel["contact.sinkage"].value == pytest.approx(sinkage, rel=2e-3)
-        assert wheel["contact.pull"].value == pytest.approx(pull, abs=2e-3 * WEIGHT)
-        assert wheel["soil.torque"].value == pytest.approx(torque, rel=2e-3)
-    else:
-        assert wheel["contact.pull"].value < -0.3 * WEIGHT
+    sinkage = brentq(lambda z: wong(z, slip)[0] - WEIGHT, 1e-3, 0.1)
+    _, pull, torque = wong(sinkage, slip)
+    assert wheel["contact.sinkage"].value == pytest.approx(sinkage, rel=2e-3)
+    assert wheel["contact.pull"].value == pytest.approx(pull, abs=2e-3 * WEIGHT)
+    assert wheel["soil.torque"].value == pytest.approx(torque, rel=2e-3)
+
+
+@pytest.mark.parametrize("waves", [np.zeros((20, 4)), np.zeros((2, 3)), "abc", [[np.nan] * 4]])
+def test_waves_that_are_none_are_named(waves) -> None:
+    with pytest.raises(kido.ModelError, match="assembly 'wheel': waves: expected finite numbers"):
+        rig("force", waves)
 
 
 def test_a_locked_wheel_stands_on_a_slope() -> None:

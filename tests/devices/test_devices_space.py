@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from device_bench import give, on_bench
 from scipy.linalg import expm
+from scipy.optimize import linprog
 from scipy.spatial.transform import Rotation
 
 import kido
@@ -137,10 +138,10 @@ def test_the_estimator_is_its_difference_equation_and_finds_the_bias() -> None:
     system = on_bench(estimator, step=0.1, measured=np.eye(3), angular_rate=(0, 0, bias))
     x, b = 1e-3, 0.0
     for _ in range(50):
+        if system.time == 0.0:  # the first tick corrects; no time has passed that gyroscopes could tell of
+            x, b = x - k1 * x, b + k2 / T * x
         system.run(T)
         x, b = x + T * (bias - b) - k1 * x, b + k2 / T * x
-        if system.time < T * 1.5:  # ticks at both ends of the first run
-            x, b = x + T * (bias - b) - k1 * x, b + k2 / T * x
         seen = Rotation.from_matrix(estimator.rotation.value).as_rotvec()[2]
         assert seen == pytest.approx(x, abs=1e-9)
         assert estimator.bias.value[2] == pytest.approx(b, abs=1e-8)
@@ -223,7 +224,37 @@ def test_twelve_thrusters_give_what_is_asked_for() -> None:
     columns = np.vstack([directions.T, np.cross(places, directions).T])
     signed = np.linalg.pinv(columns[:, ::2]) @ [*force, *torque]
     assert cluster.flow.value == pytest.approx(np.abs(signed).sum() / (220.0 * 9.80665), rel=1e-12)
-    assert cluster.used.value == pytest.approx(10 * 0.1 * cluster.flow.value, rel=1e-12)  # ten periods begun
+    assert cluster.used.value == pytest.approx(9 * 0.1 * cluster.flow.value, rel=1e-12)  # as at the tick at 0.9 s
+
+
+def test_thrusters_without_opposites_give_what_is_asked() -> None:
+    """Three at 120 degrees, none of them opposed: any force in their plane, and of each at least one is shut."""
+    a = np.radians([0.0, 120.0, 240.0])
+    along = np.column_stack([np.cos(a), np.sin(a), 0.0 * a])
+    for angle in np.linspace(0.1, 6.2, 7):
+        force = np.array([np.cos(angle), np.sin(angle), 0.0])
+        cluster = ThrusterCluster("jets", np.zeros((3, 3)), along, (0, 1), thrust=10.0)
+        on_bench(cluster, force=force, rotation=np.eye(3)).run(0.0)
+        np.testing.assert_allclose(cluster.given_force.value, force, atol=1e-13)
+        used = linprog(np.ones(3), A_eq=along.T[:2], b_eq=force[:2]).fun  # the least that gives it
+        assert cluster.flow.value == pytest.approx(used / (220.0 * 9.80665), rel=1e-9)
+
+
+def test_thrusters_of_random_directions_give_what_is_asked() -> None:
+    """Twelve that span all six components with shares above 0: force and torque are met, if none is too weak."""
+    rng = np.random.default_rng(11)
+    while True:
+        places, along = rng.normal(size=(12, 3)), rng.normal(size=(12, 3))
+        along /= np.linalg.norm(along, axis=1)[:, None]
+        columns = np.vstack([along.T, np.cross(places, along).T])
+        if linprog(np.ones(12), A_eq=columns, b_eq=np.zeros(6), bounds=(1.0, None)).success:
+            break
+    for _ in range(5):
+        asked = rng.normal(size=6)
+        cluster = ThrusterCluster("jets", places, along, thrust=1e3)
+        on_bench(cluster, force=asked[:3], torque=asked[3:], rotation=np.eye(3)).run(0.0)
+        np.testing.assert_allclose(cluster.given_force.value, asked[:3], atol=1e-9)
+        np.testing.assert_allclose(cluster.given_torque.value, asked[3:], atol=1e-9)
 
 
 def test_thrusters_have_limits_and_run_dry() -> None:
@@ -261,6 +292,12 @@ def test_engines_that_push_one_way_follow_what_they_can() -> None:
 def test_thrusters_that_cannot_be(places, directions, words) -> None:
     with pytest.raises(ModelError, match=words):
         ThrusterCluster("jets", places, directions)
+
+
+@pytest.mark.parametrize("asked", [(7,), (-1,), 2, (), ("a",), (0.5,)])
+def test_components_that_there_are_not(asked) -> None:
+    with pytest.raises(ModelError, match="model 'jets': asked: expected some of the components 0 to 5"):
+        ThrusterCluster("jets", np.eye(3), np.eye(3), asked)
 
 
 # Near a target ------------------------------------------------------------------------------------------------------

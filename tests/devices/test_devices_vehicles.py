@@ -24,6 +24,7 @@ from kido.devices import (
     SoilWheel,
     Thruster,
     WayPoints,
+    WheelDrive,
 )
 from kido.systems import BodyPort, Input, JointPort, Model, Output, State, System
 
@@ -127,7 +128,7 @@ def test_thruster_pulses(command, share) -> None:
     system = on_bench(thruster, step=0.1, command=command, rotation=turn)
     system.run(0.95)
     np.testing.assert_allclose(thruster.force.value, [0, -5.0 * share, 0], atol=1e-14)
-    assert thruster.used.value == pytest.approx(5.0 * share / (220.0 * 9.80665), rel=1e-12)  # ten periods begun
+    assert thruster.used.value == pytest.approx(0.9 * 5.0 * share / (220.0 * 9.80665), rel=1e-12)  # as at 0.9 s
 
 
 def test_propeller() -> None:
@@ -161,16 +162,44 @@ def test_parachute_brings_a_load_to_its_terminal_velocity() -> None:
     assert load.velocities[2] == pytest.approx(-np.sqrt(2.0 * 80.0 * 9.81 / (1.225 * 0.75 * 40.0)), rel=1e-6)
 
 
+def test_a_parachute_stays_cut() -> None:
+    """It is told so for half a second; then it is gone, whatever it is told."""
+    chute = Parachute(fill_time=0.1)
+    system = on_bench(chute, open=1.0, velocity=(0, 0, -10.0), cut=lambda t: (t > 1.0) * (t < 1.5) * 1.0)
+    system.run(0.9)
+    assert chute.force.value[2] == pytest.approx(0.5 * 1.225 * 0.75 * 10.0 * 100.0, rel=1e-12)
+    for _ in range(2):
+        system.run(0.4)
+        np.testing.assert_array_equal(chute.force.value, 0.0)
+    system.run(0.4)
+    assert chute.cut.value == 0.0 and chute.gone.value == pytest.approx(0.5, abs=2e-3)
+    np.testing.assert_array_equal(chute.force.value, 0.0)
+
+
+@pytest.mark.parametrize("speed", [80.0, 300.0])
+def test_a_propeller_that_turns_backwards_is_its_mirror_image(speed) -> None:
+    given = {"thrust_slope": 0.1, "torque_slope": 0.005}
+    ahead, back = Propeller("ahead", **given), Propeller("back", **given)
+    on_bench(ahead, speed=speed, rotation=np.eye(3), velocity=(0, 0, 5.0)).run(0.0)
+    on_bench(back, speed=-speed, rotation=np.eye(3), velocity=(0, 0, -5.0)).run(0.0)
+    for name in ("force", "torque", "shaft_torque"):
+        np.testing.assert_array_equal(back.port(name).value, -np.asarray(ahead.port(name).value))
+    still = Propeller("still", **given)
+    on_bench(still, speed=-speed, rotation=np.eye(3), velocity=np.zeros(3)).run(0.0)
+    assert still.shaft_torque.value < 0.0 and still.force.value[2] < 0.0  # it takes power, and pushes
+
+
 def wong(sinkage: float, slip: float) -> tuple[float, float, float]:
     """Load, drawbar pull and torque of the default wheel by adaptive quadrature."""
     r, b, n = 0.15, 0.1, 1.1
     enters = np.arccos(1.0 - sinkage / r)
     middle = (0.4 + 0.15 * slip) * enters
+    rolls = 1.0 - slip if slip >= 0.0 else 1.0 / (1.0 + slip)  # v / (r w), by either meaning of slip
 
     def stresses(a):
         seen = a if a >= middle else enters - a / middle * (enters - middle)
         normal = (990.0 / b + 1528430.0) * r**n * max(np.cos(seen) - np.cos(enters), 0.0) ** n
-        j = r * ((enters - a) - (1.0 - slip) * (np.sin(enters) - np.sin(a)))
+        j = r * ((enters - a) - rolls * (np.sin(enters) - np.sin(a)))
         strength = 1040.0 + normal * np.tan(np.radians(28.0))
         return normal, np.sign(j) * strength * (1.0 - np.exp(-abs(j) / 0.025))
 
@@ -185,12 +214,13 @@ def wong(sinkage: float, slip: float) -> tuple[float, float, float]:
 
 
 @pytest.mark.parametrize("sinkage", [0.003, 0.015, 0.04])
-@pytest.mark.parametrize("slip", [0.05, 0.2, 0.6])
+@pytest.mark.parametrize("slip", [-0.8, -0.4, -0.1, 0.05, 0.2, 0.6])
 def test_soil_wheel_is_that_of_wong_and_reece(sinkage, slip) -> None:
     """Sixteen nodes against adaptive quadrature: 1e-3 of the load, for the power n of the stress where it begins."""
     wheel = SoilWheel()
     spin = 2.0
-    on_bench(wheel, sinkage=sinkage, spin=spin, speed=0.15 * spin * (1.0 - slip)).run(0.0)
+    speed = 0.15 * spin * (1.0 - slip) if slip > 0.0 else 0.15 * spin / (1.0 + slip)
+    on_bench(wheel, sinkage=sinkage, spin=spin, speed=speed).run(0.0)
     load, pull, torque = wong(sinkage, slip)
     assert wheel.slip.value == pytest.approx(slip, abs=1e-12)
     assert wheel.load.value == pytest.approx(load, rel=1e-3)
@@ -262,6 +292,12 @@ def test_a_rotor_is_felt_through_the_gear_squared() -> None:
     assert motor.current.value == pytest.approx(expected[0], rel=5e-3)
 
 
+@pytest.mark.parametrize("place", ["ab", [1.0], [1.0, np.nan]])
+def test_a_wheel_s_place_is_two_numbers(place) -> None:
+    with pytest.raises(kido.ModelError, match="assembly 'wheel': place: expected"):
+        WheelDrive("wheel", kido.load_skeleton("arm7").dofs[0], None, place, 0.1)
+
+
 @pytest.mark.parametrize("curvature", [-1.3, 0.0, 0.8])
 @pytest.mark.parametrize("place", [(0.44, 0.35), (0.0, -0.35), (-0.44, 0.35)])
 def test_wheels_roll_about_one_centre(curvature, place) -> None:
@@ -275,15 +311,18 @@ def test_wheels_roll_about_one_centre(curvature, place) -> None:
 
 
 def test_dead_reckoning_of_a_circle() -> None:
-    """Turning at 0.5 rad/s at 0.3 m/s: an arc of radius 0.6 m, by steps of T along the heading at their starts."""
+    """Turning at 0.5 rad/s at 0.3 m/s: an arc of radius 0.6 m, by steps of T along the heading at their starts.
+
+    Two seconds are 200 steps: at the first tick no time has passed.
+    """
     reckoning = DeadReckoning(rate=100, radius=0.1, position=(1.0, 2.0, 0.0))
     system = on_bench(reckoning, angular_rate=(0, 0, 0.5), specific_force=(0, 0, 9.81), left=2.0, right=4.0)
     system.run(2.0)
-    steps = 0.5 * 0.01 * np.arange(201)  # ticks at both ends
+    steps = 0.5 * 0.01 * np.arange(200)
     x, y = 1.0 + 0.003 * np.cos(steps).sum(), 2.0 + 0.003 * np.sin(steps).sum()
-    # Half angles by their tangents leave an error of the third order, 201 (0.005)^3 / 12 rad.
+    # Half angles by their tangents leave an error of the third order, 200 (0.005)^3 / 12 rad.
     assert reckoning.position.value == pytest.approx((x, y, 0.0), abs=1e-5)
-    assert reckoning.rotation.value @ (1, 0, 0) == pytest.approx((np.cos(1.005), np.sin(1.005), 0.0), abs=1e-5)
+    assert reckoning.rotation.value @ (1, 0, 0) == pytest.approx((np.cos(1.0), np.sin(1.0), 0.0), abs=1e-5)
 
 
 def test_dead_reckoning_finds_what_is_up() -> None:
@@ -292,7 +331,7 @@ def test_dead_reckoning_finds_what_is_up() -> None:
     reckoning = DeadReckoning(rate=100, trust=0.5, rotation=wrong)
     system = on_bench(reckoning, angular_rate=(0, 0, 0), specific_force=(0, 0, 9.81), left=0.0, right=0.0)
     system.run(3.0)
-    tilt = 2.0 * np.arctan(np.tan(0.1) * np.exp(-0.5 * 3.01))
+    tilt = 2.0 * np.arctan(np.tan(0.1) * np.exp(-0.5 * 3.0))
     # Euler's steps of 0.01 s: relative error trust^2 T t / 2 = 4e-3.
     assert np.arccos(reckoning.rotation.value[2, 2]) == pytest.approx(tilt, rel=5e-3)
 

@@ -10,6 +10,7 @@ from scipy.integrate import solve_ivp
 
 import kido
 from kido.environment import (
+    Atmosphere,
     Buoyancy,
     Wind,
     add_crater,
@@ -27,7 +28,7 @@ from kido.environment import (
     wing_force,
 )  # fmt: skip
 from kido.environment.planets import ASTRONOMICAL_UNIT, EARTH, SUN_RADIUS
-from kido.systems import BodyPort, System
+from kido.systems import BodyPort, Constant, System
 
 
 @pytest.mark.parametrize(
@@ -49,6 +50,53 @@ def test_standard_atmosphere(height, temperature, pressure, density) -> None:
     assert air.temperature == pytest.approx(temperature, rel=5e-6)
     assert air.pressure == pytest.approx(pressure, rel=1e-4)
     assert air.density == pytest.approx(density, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    "height, temperature, pressure, density",
+    [  # the same above 86 km, on knots of the spline and between
+        (86, 186.87, 3.7338e-1, 6.958e-6), (100, 195.08, 3.2011e-2, 5.604e-7), (110, 240.00, 7.1042e-3, 9.708e-8),
+        (120, 360.00, 2.5382e-3, 2.222e-8), (130, 469.27, 1.2505e-3, 8.152e-9), (150, 634.39, 4.5422e-4, 2.076e-9),
+        (180, 790.07, 1.5271e-4, 5.194e-10), (200, 854.56, 8.4736e-5, 2.541e-10), (300, 976.01, 8.7704e-6, 1.916e-11),
+        (500, 999.24, 3.0236e-7, 5.215e-13), (700, 999.97, 3.1908e-8, 3.070e-14), (1000, 1000.00, 7.5138e-9, 3.561e-15),
+    ],
+)  # fmt: skip
+def test_standard_atmosphere_where_gases_part(height, temperature, pressure, density) -> None:
+    air = standard_atmosphere(1e3 * height)
+    assert air.temperature == pytest.approx(temperature, abs=6e-3)
+    assert air.pressure == pytest.approx(pressure, rel=1e-3)
+    assert air.density == pytest.approx(density, rel=1e-3)
+
+
+def test_the_thermosphere_carries_itself() -> None:
+    """dp/dz = -rho g(z) between knots too: above 120 km gases are in equilibrium of their own, below nearly.
+
+    Splines are off by 3e-3 of the values, and by as much in a scale height of their slopes: 2 %.
+    """
+    z = 1e3 * np.concatenate([np.linspace(86.5, 130.0, 60), np.linspace(131.0, 999.0, 200)])
+    slope = (standard_atmosphere(z + 10).pressure - standard_atmosphere(z - 10).pressure) / 20.0
+    g = 9.80665 * (6356766.0 / (6356766.0 + z)) ** 2
+    np.testing.assert_allclose(slope, -standard_atmosphere(z).density * g, rtol=2e-2)
+    # Neither jumps at 86 km, but for the temperature, which is that of molecules below: 0.04 %.
+    below, above = standard_atmosphere(85999.99), standard_atmosphere(86000.01)
+    assert above.density == pytest.approx(below.density, rel=5e-4)
+    assert above.pressure == pytest.approx(below.pressure, rel=1e-4)
+    assert above.temperature == pytest.approx(below.temperature, rel=5e-4)
+    far = standard_atmosphere(1200e3)  # by the scale height of 1000 km, some 270 km
+    assert far.density == pytest.approx(3.561e-15 * np.exp(-200.0 / 270.0), rel=0.1)
+
+
+def test_the_atmosphere_of_a_model_is_that_of_arrays() -> None:
+    """To 1e-9: sums of cubes over 900 km lose six digits to rounding."""
+    system, heights = System(), (50e3, 95e3, 400e3, 1100e3)
+    for k, height in enumerate(heights):
+        given = system.add(Constant(f"height_{k}", height, "m"))
+        system.connect(given.value, system.add(Atmosphere(f"air_{k}")).height)
+    system.run(0.0)
+    air = standard_atmosphere(np.array(heights))
+    for k in range(len(heights)):
+        assert system[f"air_{k}.density"].value == pytest.approx(air.density[k], rel=1e-9)
+        assert system[f"air_{k}.speed_of_sound"].value == pytest.approx(air.speed_of_sound[k], rel=1e-9)
 
 
 def test_standard_atmosphere_is_in_equilibrium() -> None:
@@ -172,7 +220,7 @@ def test_magnetic_dipole() -> None:
 
 def test_rough_ground_has_its_deviation_and_spectrum() -> None:
     """Mean power over rings of wave numbers falls as k^-(beta + 1): the slope of a fit within 0.1."""
-    h = rough_heights(256, 256, 0.1, deviation=0.3, exponent=2.0, seed=5)
+    h = rough_heights(256, 256, deviation=0.3, exponent=2.0, seed=5)
     assert h.std() == pytest.approx(0.3, rel=1e-12)
     power = abs(np.fft.fft2(h)) ** 2
     k = np.hypot(np.fft.fftfreq(256)[:, None], np.fft.fftfreq(256)[None, :]).ravel()
@@ -180,11 +228,14 @@ def test_rough_ground_has_its_deviation_and_spectrum() -> None:
     rings = [power.ravel()[(k >= a) & (k < b)].mean() for a, b in pairwise(edges)]
     slope = np.polyfit(np.log(np.sqrt(edges[:-1] * edges[1:])), np.log(rings), 1)[0]
     assert slope == pytest.approx(-3.0, abs=0.15)
-    np.testing.assert_array_equal(h, rough_heights(256, 256, 0.1, deviation=0.3, exponent=2.0, seed=5))
+    np.testing.assert_array_equal(h, rough_heights(256, 256, deviation=0.3, exponent=2.0, seed=5))
     with pytest.raises(kido.ModelError, match="deviation"):
-        rough_heights(4, 4, 0.1, deviation=0.0)
-    with pytest.raises(kido.ModelError, match="at least 2 rows"):
-        rough_heights(1, 4, 0.1)
+        rough_heights(4, 4, deviation=0.0)
+    with pytest.raises(kido.ModelError, match="rows: expected a whole number from 2 on, got 1"):
+        rough_heights(1, 4)
+    for wrong in ({"rows": 4.5}, {"seed": -1}, {"exponent": np.nan}, {"columns": "a"}):
+        with pytest.raises(kido.ModelError, match=f"rough_heights: {next(iter(wrong))}: expected"):
+            rough_heights(**{"rows": 4, "columns": 4, **wrong})
 
 
 def test_crater() -> None:
@@ -223,11 +274,15 @@ def test_heights_of_files(tmp_path) -> None:
     "name, text, message",
     [
         ("a.asc", "ncols 2\nnrows x\n", r"a\.asc:2: nrows: expected a number, got 'x'"),
-        ("a.asc", "ncols 2\nnrows 2\n1 2\n3 4\n", "positive number for 'cellsize'"),
+        ("a.asc", "ncols 2\nnrows 2\n1 2\n3 4\n", "cellsize: expected a positive finite number .* got none"),
         ("a.asc", "ncols 2\nnrows 2\ncellsize 1\n1 2\n3 four\n", r"a\.asc:5: expected numbers, got '3 four'"),
         ("a.asc", "ncols 2\nnrows 2\ncellsize 1\n1 2\n3\n", "expected 2 x 2 heights, got 3"),
         ("a.asc", "ncols 2\nnrows 2\ncellsize 1\n-9999 -9999\n-9999 -9999\n", "without data only"),
         ("a.npy", "nonsense", r"a\.npy: "),
+        ("a.npy", "", r"a\.npy: "),
+        ("a.asc", "ncols inf\nnrows 2\ncellsize 1\n1 2\n3 4\n", r"ncols: expected a positive whole number .* got inf"),
+        ("a.asc", "ncols 2.7\nnrows 2\ncellsize 1\n1 2\n3 4\n", r"ncols: expected a positive whole number .* got 2.7"),
+        ("a.asc", "ncols 2\nnrows 2\ncellsize inf\n1 2\n3 4\n", r"cellsize: expected a positive finite .* got inf"),
         ("a.png", "nonsense", r"a\.png: "),
         ("a.xyz", "", r"expected heights as \.npy, \.asc, \.png or \.tif, got '\.xyz'"),
     ],

@@ -16,6 +16,7 @@ from kido.environment import (
     Planet,
     PlanetGravity,
     SphericalHarmonics,
+    clohessy_wiltshire,
     drag,
     gravity_gradient,
     hill_axes,
@@ -113,6 +114,27 @@ def test_impossible_orbits_are_named() -> None:
         Orbit.through((7e6, 0, 0), (0, np.sqrt(2 * MU / 7e6), 0), MU)
     with pytest.raises(kido.ModelError, match="finite"):
         Orbit(np.nan, 0.1)
+    with pytest.raises(kido.ModelError, match="orbit: semi_major_axis: expected a finite number, got 'a'"):
+        Orbit("a", 0.1)
+    for anomaly in (3.0, 2.1, -2.2):  # acos(-1/2) = 2.094
+        with pytest.raises(kido.ModelError, match=r"between its asymptotes at -2.0944 and 2.0944 rad"):
+            Orbit(-7e6, 2.0, anomaly=anomaly)
+    assert np.isfinite(Orbit(-7e6, 2.0, anomaly=2.0 * np.pi - 2.09).mean_anomaly())
+
+
+@pytest.mark.parametrize("mean, e", [(1.0, 1.0), (1.0, -0.5), (1.0, np.nan), (np.inf, 0.1), ("a", 0.1), (1.0, np.inf)])
+def test_kepler_s_equation_without_an_answer(mean, e) -> None:
+    with pytest.raises(kido.ModelError, match="Kepler's equation: expected a finite mean anomaly and an eccentricity"):
+        true_anomaly(mean, e)
+
+
+def test_what_is_no_number_is_named() -> None:
+    with pytest.raises(kido.ModelError, match="SphericalHarmonics: expected two square arrays"):
+        SphericalHarmonics([[1, 0], [0]], np.zeros((2, 2)), EARTH)
+    with pytest.raises(kido.ModelError, match="clohessy_wiltshire: time: expected a finite number"):
+        clohessy_wiltshire(1e-3, "a")
+    with pytest.raises(kido.ModelError, match=r"hill_axes: expected two vectors \(3,\), got shapes \(1, 3\)"):
+        hill_axes([[1.0, 2.0, 3.0]], [[0.0, 1.0, 0.0]])
 
 
 def test_harmonics_of_degree_two_are_the_oblate_planet() -> None:

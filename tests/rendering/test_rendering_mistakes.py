@@ -62,6 +62,14 @@ def test_points_and_depths_of_another_shape():
     assert np.isnan(Pinhole().project([[0.0, 0.0, -1.0]])).all()
 
 
+def test_what_are_no_points_and_no_deformation():
+    for project in (Pinhole().project, Camera().project):
+        with pytest.raises(StateError, match=r"Points to project have shape .* expected \(..., 3\), got 'abc'"):
+            project("abc")
+    with pytest.raises(StateError, match=r"Renderer deformation is 5; expected a kido\.rendering\.Deformation"):
+        Renderer(ball(), deformation=5)
+
+
 def test_what_is_no_model():
     with pytest.raises(kido.KidoError, match="'int'"):
         Renderer(3)
@@ -88,6 +96,13 @@ def test_states_that_do_not_fit():
         renderer.render(camera, positions=np.zeros((1, 6)), transforms=np.zeros((1, 1, 4, 4)))
     with pytest.raises(NameLookupError, match="normals"):
         renderer.render(camera, kinds=("normals",))
+    with pytest.raises(StateError, match="Kinds of images are 5; expected some of color, depth, segmentation"):
+        renderer.render(camera, kinds=5)
+    assert renderer.render(camera, kinds="depth").color is None
+    with pytest.raises(StateError, match=r"expected \(states, 6\), got 'a'"):
+        renderer.render(camera, positions="a")
+    with pytest.raises(StateError, match=r"expected \(states, 1, 4, 4\), got 'a'"):
+        renderer.render(camera, transforms="a")
     with pytest.raises(StateError, match="not in the model"):
         renderer.render(ball().bodies[0].create_node(CameraNode, "eye"))
 

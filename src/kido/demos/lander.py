@@ -25,7 +25,7 @@ PHASES = ("on the parachute", "braking", "sinking", "landed")
 
 def ground():
     """128 m of rough ground with craters."""
-    heights = rough_heights(129, 129, 1.0, deviation=0.35, exponent=2.8, seed=4)
+    heights = rough_heights(129, 129, deviation=0.35, exponent=2.8, seed=4)
     for place, radius in (((18.0, 9.0), 6.0), ((-22.0, -14.0), 9.0), ((-9.0, 24.0), 4.0), ((40.0, -30.0), 12.0)):
         heights = add_crater(heights, 1.0, place, radius)
     return heights - heights[60:69, 60:69].mean()

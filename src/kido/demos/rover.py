@@ -21,7 +21,7 @@ SHARPEST = 0.8  # [1/m] that it is steered by hand
 
 def ground():
     """32 m of rough ground with craters, level where the rover starts, and flags at the way points."""
-    heights = rough_heights(161, 161, 0.2, deviation=0.4, exponent=2.8, seed=5)
+    heights = rough_heights(161, 161, deviation=0.4, exponent=2.8, seed=5)
     for place, radius in (((5.5, 1.5), 0.9), ((8.0, 6.0), 1.2), ((-1.5, 5.5), 1.4)):
         heights = add_crater(heights, 0.2, place, radius)
     x = 0.2 * (np.arange(161) - 80)

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kido.devices.navigation import turned
+from kido.environment.directions import Direction
 from kido.errors import ModelError
-from kido.math.transform import numbers_or_nan
+from kido.math.transform import as_unit_vector, numbers_or_nan
 from kido.systems import Assembly, Input, JointPort, Model, Output, Parameter, State
 
 ZERO = (0.0, 0.0, 0.0)
@@ -60,7 +61,7 @@ class EigenaxisSlew(Model):
     """
 
     start = Parameter(np.eye(3))
-    axis, angle = Parameter((0.0, 0.0, 1.0), doc="unit vector"), Parameter(0.0, "rad")
+    axis, angle = Direction((0.0, 0.0, 1.0)), Parameter(0.0, "rad")
     begin, duration = Parameter(0.0, "s"), Parameter(60.0, "s", low=1e-9)
     rotation, rate_wanted = Output("1", (3, 3)), Output("rad/s", 3)
     acceleration = Output("rad/s^2", 3)
@@ -124,6 +125,7 @@ class AttitudeEstimator(Model):
     measured, angular_rate = Input("1", (3, 3), doc="of the star tracker"), Input("rad/s", 3, doc="of gyroscopes")
     true_rate = Output("rad/s", 3, doc="without the bias, body axes")
     rotation, bias = State("1", np.eye(3), doc="from body to world axes"), State("rad/s", ZERO)
+    samples = State("1", doc="number of ticks, at most 1")
 
     def outputs(self):
         return {"true_rate": self.angular_rate - self.bias}
@@ -132,8 +134,11 @@ class AttitudeEstimator(Model):
         E = self.rotation.T @ self.measured
         e = 0.5 * np.array([E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]])
         return {
-            "rotation": turned(self.rotation, self.period * (self.angular_rate - self.bias) + self.k1 * e),
+            "rotation": turned(
+                self.rotation, self.samples * self.period * (self.angular_rate - self.bias) + self.k1 * e
+            ),
             "bias": self.bias - self.k2 / self.period * e,
+            "samples": 1.0,
         }
 
 
@@ -146,7 +151,7 @@ class WheelMotor(Model):
     """
 
     inertia = Parameter(0.1, "kg m^2", low=0.0, doc="of the wheel about its axis, J")
-    axis, share = Parameter((1.0, 0.0, 0.0), doc="unit vector"), Parameter((1.0, 0.0, 0.0), doc="row of the inverse")
+    axis, share = Direction((1.0, 0.0, 0.0)), Parameter((1.0, 0.0, 0.0), doc="row of the inverse")
     largest_torque, largest_speed = Parameter(1e300, "N m", low=0.0), Parameter(1e300, "rad/s", low=0.0)
     asked, speed = Input("N m", 3, doc="on the hub, body axes"), Input("rad/s")
     others = Input("N m s", 3, default=ZERO, doc="momentum of wheels before it")
@@ -169,7 +174,7 @@ class WheelSet(Assembly):
     Args:
         name: in its assembly.
         joints: of the wheels.
-        axes: unit vectors along them (n, 3), body axes of the hub, that span all directions.
+        axes: directions along them (n, 3), body axes of the hub, that span all directions.
         inertia: of each about its axis [kg m^2].
         **values: parameters of each `WheelMotor`.
 
@@ -180,10 +185,13 @@ class WheelSet(Assembly):
     def __init__(self, name: str, joints: Sequence[Any], axes: ArrayLike, inertia: float, **values: Any):
         super().__init__(name)
         A = numbers_or_nan(axes)
+        if not isinstance(joints, list | tuple):
+            raise ModelError(f"assembly {name!r}: joints: expected a sequence of joints, got {joints!r:.100}")
         if A.shape != (len(joints), 3) or not np.isfinite(A).all() or np.linalg.matrix_rank(A) < 3:
             raise ModelError(
                 f"assembly {name!r}: axes: expected {len(joints)} vectors that span space, got {axes!r:.100}"
             )
+        A = np.array([as_unit_vector(a, f"assembly {name!r}: axes[{k}]") for k, a in enumerate(A)])
         shares = np.linalg.pinv(A.T)
         before = None
         for k, joint in enumerate(joints):

@@ -14,6 +14,7 @@ from kido.math.transform import as_vector
 from kido.skeleton import BodyNode
 from kido.systems import Assembly, BodyPort, Crossing, Input, JointPort, Model, Output, Parameter
 
+SHORTEST = 0.01  # share of the free length that is not wound in
 _TINY = 1e-24  # [m^2] keeps the direction between two points in one place a number
 
 
@@ -23,9 +24,10 @@ class Cable(Model):
         tension = max(0, E A (l - l_0) / l_0 + c (dl/dt - dl_0/dt)) where l > l_0, else 0
 
     with l the length of the line through its points and l_0 that of the cable without tension, `free_length` +
-    `paid_out`. Each point is pulled towards its neighbours: at the ends by the tension, between by that on both sides,
-    as a pulley without friction is. In a world the force holds for a step: with the stretch taken `ahead`, by half of
-    the time step, a cable keeps energy, as it does not with that at the start of the step.
+    `paid_out`, but no less than a hundredth of `free_length`: more is not wound in. Each point is pulled towards its
+    neighbours: at the ends by the tension, between by that on both sides, as a pulley without friction is. In a world
+    the force holds for a step: with the stretch taken `ahead`, by half of the time step, a cable keeps energy, as it
+    does not with that at the start of the step.
 
     Where it becomes taut or slack is a crossing, at which integration of continuous models stops; bodies of worlds see
     it at their next step.
@@ -83,10 +85,15 @@ class Cable(Model):
             length, rate = length + d, rate + ways[-1] @ (w - v)
         return ways, length, rate
 
+    def _free(self) -> tuple[Any, Any]:
+        """Length without tension, and its rate."""
+        least, free = SHORTEST * self.free_length, self.free_length + self.paid_out
+        return np.maximum(free, least), np.where(free > least, self.pay_speed, 0.0)
+
     def outputs(self):
         ways, length, rate = self._line()
-        free = self.free_length + self.paid_out
-        growth = rate - self.pay_speed
+        free, pays = self._free()
+        growth = rate - pays
         stretch = length - free + self.ahead * growth
         pull = np.maximum(self.stiffness * stretch / free + self.damping * growth, 0.0)
         tension = np.where(stretch > 0.0, pull, 0.0)
@@ -98,7 +105,7 @@ class Cable(Model):
         return found
 
     def crossings(self):
-        return {"taut": self._line()[1] - self.free_length - self.paid_out}
+        return {"taut": self._line()[1] - self._free()[0]}
 
 
 class Winch(Model):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import nnls
 
 from kido.environment.atmosphere import GRAVITY, drag, exponential_density
 from kido.environment.gravity import point_mass
@@ -172,9 +173,11 @@ class ThrusterCluster(Model):
 
         shares = B^+ [force; torque] / thrust,    column k of B is [direction; place x direction] of thruster k
 
-    within 0 and 1, and 0 where a valve would be open for less than `least_pulse`. Of two with opposite columns one
-    opens, for twice the share. Only the asked components count, so that engines that all push one way may have forces
-    across as they come. What they give is the mean over the period, in axes of the body at the tick.
+    within 0 and 1, and 0 where a valve would be open for less than `least_pulse`. Shares below 0 are made up for by
+    thrusters that together give nothing: two with opposite columns, or as many as it takes, open by as much more or
+    less as lets the one that is asked least be shut. Those of no such set, engines that all push one way, stay shut
+    where their share would be below 0, and give something else then. Only the asked components count; others are as
+    they come. What they give is the mean over the period, in axes of the body at the tick.
 
     Args:
         name: in its assembly.
@@ -184,7 +187,7 @@ class ThrusterCluster(Model):
         **values: as of `Model`.
 
     Raises:
-        ModelError: no such arrays, a direction without length, or components that they cannot give.
+        ModelError: no such arrays, a direction without length, or components that there are not or they cannot give.
 
     Source: O. Haerkegaard, Dynamic control allocation using constrained quadratic programming (2004), for B^+.
     """
@@ -199,6 +202,7 @@ class ThrusterCluster(Model):
     given_force, given_torque = Output("N", 3, doc="world axes"), Output("N m", 3, doc="world axes")
     flow = Output("kg/s")
     used = State("kg", doc="propellant until now")
+    samples = State("1", doc="number of ticks, at most 1")
 
     def __init__(
         self,
@@ -217,17 +221,27 @@ class ThrusterCluster(Model):
         if not (size > 0.0).all():
             raise ModelError(f"{what}: directions: number {int(np.argmin(size))} has no length")
         along = along / size[:, None]
-        self.columns = np.vstack([along.T, np.cross(at, along).T])
+        self.columns = np.vstack([along.T, np.asarray(np.cross(at, along), float).T])
+        chosen = numbers_or_nan(asked)
+        if chosen.ndim != 1 or not len(chosen) or not np.isin(chosen, range(6)).all():
+            raise ModelError(f"{what}: asked: expected some of the components 0 to 5, got {asked!r:.100}")
+        asked = tuple(int(k) for k in chosen)
         rows = self.columns[list(asked)]
         if np.linalg.matrix_rank(rows) < len(asked):
             raise ModelError(f"{what}: {len(at)} thrusters cannot give components {tuple(asked)} independently")
-        opposed = all((np.abs(self.columns + c[:, None]).max(axis=0) < 1e-9).any() for c in self.columns.T)
         self.inverse = np.zeros((len(at), 6))
-        self.inverse[:, list(asked)] = (2.0 if opposed else 1.0) * np.linalg.pinv(rows)
+        self.inverse[:, list(asked)] = np.linalg.pinv(rows)
+        self.idle = idle_sets(rows)
 
     def _shares(self) -> Any:
         wanted = [*self.force, *self.torque]
         asked = np.array([sum(row[k] * wanted[k] for k in range(6)) for row in self.inverse]) / self.thrust
+        for shares in self.idle:
+            own = np.flatnonzero(shares)
+            least = asked[own[0]] / shares[own[0]]
+            for k in own[1:]:
+                least = np.minimum(least, asked[k] / shares[k])
+            asked = asked - least * shares
         shares = np.clip(asked, 0.0, 1.0) * (self.propellant > 0.0)
         return np.where(shares * self.period >= self.least_pulse, shares, 0.0)
 
@@ -244,4 +258,27 @@ class ThrusterCluster(Model):
         }
 
     def update(self):
-        return {"used": self.used + self.period * self._flow(self._shares())}
+        return {"used": self.used + self.samples * self.period * self._flow(self._shares()), "samples": 1.0}
+
+
+def idle_sets(columns: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """Shares (n,), none below 0, at which thrusters give nothing: columns (m, n) times them is 0.
+
+    As few sets as have each thruster that is in any; those of two with opposite columns, where there are such.
+    """
+    size = np.linalg.norm(columns, axis=0)
+    unit = columns / np.where(size > 0.0, size, 1.0)
+    found: list[NDArray[np.float64]] = []
+    done = size <= 1e-12 * size.max()
+    for k in range(columns.shape[1]):
+        if done[k]:
+            continue
+        # Of unit vectors an opposite one leads out fastest, so that least squares takes it alone.
+        others = np.where((size > 0.0) & (np.arange(len(size)) != k), unit, 0.0)
+        shares, off = nnls(others, -unit[:, k])
+        if off < 1e-9:
+            shares[k] = 1.0
+            shares[size > 0.0] /= size[size > 0.0]
+            found.append(np.where(shares > 1e-9 * shares.max(), shares, 0.0))
+            done |= found[-1] > 0.0
+    return found

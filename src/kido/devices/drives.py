@@ -8,6 +8,7 @@ import numpy as np
 
 from kido.devices.motors import DCMotor, Winding
 from kido.devices.sensors import Encoder
+from kido.errors import ModelError
 from kido.math.transform import as_positive
 from kido.systems import Assembly, Input, JointPort, Model, Output, Parameter, State
 
@@ -17,7 +18,8 @@ class Gear(Model):
 
         torque on the joint = ratio * motor torque * (eta where the motor drives, 1 / eta where the joint does)
 
-    eta changes smoothly over `transition` of speed. The rotor's inertia is the joint's, as `armature` says.
+    eta^tanh(speed / `transition`) leads from one to the other, so that at rest the torque is that without losses. The
+    rotor's inertia is the joint's, as `armature` says.
 
     Example:
         >>> joint.armature = gear.armature(motor)
@@ -36,8 +38,8 @@ class Gear(Model):
         return float(self.ratio) ** 2 * float(motor.rotor_inertia)
 
     def outputs(self):
-        drives = 0.5 * (1.0 + np.tanh(np.sign(self.ratio * self.motor_torque) * self.joint_speed / self.transition))
-        share = drives * self.efficiency + (1.0 - drives) / self.efficiency
+        drives = np.tanh(np.sign(self.ratio * self.motor_torque) * self.joint_speed / self.transition)  # or -1
+        share = np.exp(np.log(self.efficiency) * drives)
         return {
             "joint_torque": share * self.ratio * self.motor_torque,
             "motor_speed": self.ratio * self.joint_speed,
@@ -140,7 +142,7 @@ class CascadedDrive(Assembly):
         rates: of the loops for position, velocity and current [Hz].
 
     Raises:
-        ModelError: a ratio, inertia or bandwidth that is not positive; rates as of models.
+        ModelError: a ratio, inertia, bandwidth or limit that is not positive; no three rates as of models.
 
     Source: B. Siciliano, L. Sciavicco, L. Villani, G. Oriolo, Robotics (2009), section 8.3; W. Leonhard, Control of
     Electrical Drives (2001), section 7.1.
@@ -161,6 +163,10 @@ class CascadedDrive(Assembly):
         what = f"assembly {name!r}"
         N, J = as_positive(ratio, f"{what}: ratio"), as_positive(inertia, f"{what}: inertia", "kg m^2")
         w = as_positive(bandwidth, f"{what}: bandwidth", "rad/s")
+        largest_current = as_positive(largest_current, f"{what}: largest_current", "A")
+        supply = as_positive(supply, f"{what}: supply", "V")
+        if not isinstance(rates, list | tuple) or len(rates) != 3:
+            raise ModelError(f"{what}: rates: expected those of position, velocity and current, got {rates!r:.100}")
         R, L, K, lag = 0.5, 2e-3, 0.05, 1e-3
         k = w * J / (N * K)
         self.add(JointPort(joint, "joint"))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kido.devices.sensors import WIDE, rounded, sampled
+from kido.environment.directions import Direction
 from kido.systems import Input, Model, Noise, Output, Parameter, State
 
 
@@ -104,7 +105,7 @@ class StarTracker(Model):
     rate = 5
     across = Parameter(2e-5, "rad", low=0.0, doc="standard deviation about axes across the line of sight")
     about = Parameter(1e-4, "rad", low=0.0, doc="the same about it")
-    boresight = Parameter((0.0, 0.0, 1.0), doc="unit vector, body axes")
+    boresight = Direction((0.0, 0.0, 1.0), doc="body axes")
     rotation = Input("1", (3, 3))
     measured = Output("1", (3, 3))
     n = Noise(3)
@@ -119,7 +120,7 @@ class SunSensor(Model):
 
     rate = 5
     noise = Parameter(1e-3, "rad", low=0.0, doc="standard deviation of each component")
-    boresight = Parameter((1.0, 0.0, 0.0), doc="unit vector, body axes")
+    boresight = Direction((1.0, 0.0, 0.0), doc="body axes")
     half_angle = Parameter(np.pi / 3.0, "rad", low=0.0, high=np.pi, doc="of the cone of view")
     rotation = Input("1", (3, 3))
     sun = Input("1", 3, doc="unit vector to the sun, inertial axes")

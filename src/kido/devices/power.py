@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from kido.errors import ModelError
 from kido.systems import Input, Model, Output, Parameter, State
 
 
@@ -12,7 +15,11 @@ class Battery(Model):
 
         V = V_oc(s) - R_0 i - v,    dv/dt = i / C - v / (R_1 C),    ds/dt = -i / Q
 
-    with s its charge from 0 to 1 and V_oc = empty + (full - empty) s. An empty battery has no voltage left.
+    with s its charge from 0 to 1 and V_oc = empty + (full - empty) s. An empty battery has no
+    voltage left, and a full one is charged no further: what still comes in is lost.
+
+    Raises:
+        ModelError: a charge that is not from 0 to 1.
 
     Source: Chen, Rincon-Mora, Accurate electrical battery model (2006), with one of its two pairs.
     """
@@ -27,6 +34,12 @@ class Battery(Model):
     charge = State("1", 1.0, doc="s")
     slow_voltage = State("V", doc="v")
 
+    def __init__(self, name: str | None = None, **values: Any):
+        super().__init__(name, **values)
+        charge = float(self.initial_value("charge"))
+        if not 0.0 <= charge <= 1.0:
+            raise ModelError(f"model {self.name!r}: state 'charge': expected a number from 0 to 1, got {charge:g}")
+
     def outputs(self):
         inside = self.empty + (self.full - self.empty) * self.charge
         voltage = inside - self.resistance * self.current - self.slow_voltage
@@ -34,7 +47,8 @@ class Battery(Model):
 
     def derivatives(self):
         leaves = self.slow_voltage / self.slow_resistance
+        enters = np.where(self.charge > 0.0, -self.current, np.maximum(-self.current, 0.0))
         return {
-            "charge": np.where(self.charge > 0.0, -self.current, np.maximum(-self.current, 0.0)) / self.capacity,
+            "charge": np.where(self.charge < 1.0, enters, np.minimum(enters, 0.0)) / self.capacity,
             "slow_voltage": (self.current - leaves) / self.slow_capacity,
         }

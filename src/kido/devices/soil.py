@@ -45,11 +45,12 @@ class SoilWheel(Soil):
         sigma = (k_c / b + k_phi) r^n (cos theta - cos theta_1)^n                                 before theta_m
         sigma = the same at theta_1 - (theta / theta_m) (theta_1 - theta_m)                       behind it
         tau = (c + sigma tan phi) (1 - exp(-j / K)),
-        j = r ((theta_1 - theta) - (1 - s) (sin theta_1 - sin theta))
+        j = r ((theta_1 - theta) - v / (r w) (sin theta_1 - sin theta))
 
         load = r b int (sigma cos + tau sin),  drawbar pull = r b int (tau cos - sigma sin),  torque = r^2 b int tau
 
-    and slip s = 1 - v / (r w) where it drives, r w / v - 1 where it brakes. Out of the soil there is no force. The
+    and slip s = 1 - v / (r w) where it drives, r w / v - 1 where it brakes, so that v / (r w) is 1 - s and 1 / (1 + s);
+    a wheel that is locked is taken as one of slip -0.999. Out of the soil there is no force. The
     drawbar pull is what the wheel gives the vehicle, resistance of the soil deducted.
 
     Source: J. Y. Wong, Theory of Ground Vehicles (2008), sections 2.4 and 2.5; Wong and Reece (1967).
@@ -77,6 +78,7 @@ class SoilWheel(Soil):
         enters = np.arccos(1.0 - z / r)
         middle = np.clip(self.peak + self.peak_by_slip * s, 0.05, 0.95) * enters
         modulus = self.modulus(b) * r**self.exponent
+        rolls = np.where(s < 0.0, 1.0 / np.maximum(1.0 + s, 1e-3), 1.0 - s)  # v / (r w)
         load = pull = torque = 0.0
         for node, weight in zip(_NODES, _WEIGHTS, strict=True):
             for angle, seen, share in (
@@ -86,7 +88,7 @@ class SoilWheel(Soil):
                 depth = np.maximum(np.cos(seen) - np.cos(enters), 1e-30)
                 normal = modulus * depth**self.exponent
                 # Soil that the rim has sheared until there; with a slip below zero it is sheared the other way.
-                j = r * ((enters - angle) - (1.0 - s) * (np.sin(enters) - np.sin(angle)))
+                j = r * ((enters - angle) - rolls * (np.sin(enters) - np.sin(angle)))
                 strength = self.cohesion + normal * np.tan(self.friction_angle)
                 shear = strength * np.sign(j) * (1.0 - np.exp(-np.abs(j) / self.shear_modulus))
                 part = weight * share

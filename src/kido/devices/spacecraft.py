@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from kido.environment.atmosphere import GRAVITY
+from kido.environment.directions import Direction
 from kido.environment.relative import hill_axes, relative_motion
+from kido.errors import ModelError
 from kido.systems import Input, Model, Output, Parameter, State
 
 
@@ -23,7 +27,7 @@ class ReactionWheel(Model):
     """
 
     inertia = Parameter(0.01, "kg m^2", low=1e-12, doc="about the axis, J")
-    axis = Parameter((1.0, 0.0, 0.0), doc="unit vector, body axes")
+    axis = Direction((1.0, 0.0, 0.0), doc="body axes")
     largest_torque = Parameter(1e300, "N m", low=0.0)
     largest_speed = Parameter(1e300, "rad/s", low=0.0)
     coulomb = Parameter(0.0, "N m", low=0.0, doc="friction of the bearing")
@@ -63,12 +67,15 @@ class ControlMomentGyro(Model):
     with g the gimbal's axis, s the wheel's at d = 0 and the gimbal's rate dd/dt within limits. The gimbal's own inertia
     belongs to the body.
 
+    Raises:
+        ModelError: the wheel's axis is that of the gimbal.
+
     Source: B. Wie, Space Vehicle Dynamics and Control (2008), section 7.4.
     """
 
     momentum = Parameter(1.0, "N m s", doc="H")
-    gimbal = Parameter((0.0, 0.0, 1.0), doc="unit vector, body axes, g")
-    spin = Parameter((1.0, 0.0, 0.0), doc="unit vector across the gimbal, body axes, s")
+    gimbal = Direction((0.0, 0.0, 1.0), doc="body axes, g")
+    spin = Direction((1.0, 0.0, 0.0), doc="body axes, s; its part across the gimbal counts")
     largest_rate = Parameter(1e300, "rad/s", low=0.0)
     command = Input("rad/s", doc="of the gimbal")
     rotation = Input("1", (3, 3))
@@ -76,14 +83,33 @@ class ControlMomentGyro(Model):
     torque = Output("N m", 3, doc="on the body, world axes")
     angle = State("rad", doc="of the gimbal, d")
 
+    def __init__(self, name: str | None = None, **values: Any):
+        super().__init__(name, **values)
+        self._check_axes(self.gimbal, self.spin)
+
+    def _check_axes(self, gimbal: Any, spin: Any) -> None:
+        if np.linalg.norm(np.cross(gimbal, spin)) < 1e-6:
+            raise ModelError(f"model {self.path!r}: spin: expected an axis across the gimbal {gimbal}, got {spin}")
+
+    def set_parameters(self, **values: Any) -> None:
+        new = {
+            key: self.declared[key].checked(values[key], f"model {self.path!r}: parameter {key!r}")
+            for key in ("gimbal", "spin")
+            if key in values
+        }
+        self._check_axes(new.get("gimbal", self.gimbal), new.get("spin", self.spin))
+        super().set_parameters(**values)
+
     def _rate(self):
         return np.clip(self.command, -self.largest_rate, self.largest_rate)
 
     def outputs(self):
         across = np.cross(self.gimbal, self.spin)
+        across = across / np.sqrt(across @ across)
+        start = np.cross(across, self.gimbal)
         c, s = np.cos(self.angle), np.sin(self.angle)
-        h = self.rotation @ (self.momentum * (c * self.spin + s * across))
-        turned = self.rotation @ (self.momentum * (c * across - s * self.spin))
+        h = self.rotation @ (self.momentum * (c * start + s * across))
+        turned = self.rotation @ (self.momentum * (c * across - s * start))
         return {"torque": -self._rate() * turned - np.cross(self.angular_velocity, h)}
 
     def derivatives(self):
@@ -101,7 +127,7 @@ class Thruster(Model):
 
     rate = 10
     thrust = Parameter(1.0, "N", low=0.0)
-    direction = Parameter((0.0, 0.0, 1.0), doc="unit vector of the force, body axes")
+    direction = Direction((0.0, 0.0, 1.0), doc="of the force, body axes")
     least_pulse = Parameter(0.0, "s", low=0.0)
     specific_impulse = Parameter(220.0, "s", low=1e-9)
     command = Input("1", doc="share of the period that it is to be open")
@@ -109,6 +135,7 @@ class Thruster(Model):
     force = Output("N", 3, doc="world axes")
     flow = Output("kg/s", doc="of propellant")
     used = State("kg", doc="propellant until now")
+    samples = State("1", doc="number of ticks, at most 1")
 
     def _share(self):
         share = np.clip(self.command, 0.0, 1.0)
@@ -121,7 +148,7 @@ class Thruster(Model):
         return {"force": self._share() * self.thrust * (self.rotation @ self.direction), "flow": self._flow()}
 
     def update(self):
-        return {"used": self.used + self.period * self._flow()}
+        return {"used": self.used + self.samples * self.period * self._flow(), "samples": 1.0}
 
 
 class Rendezvous(Model):

@@ -12,7 +12,7 @@ from kido.devices.motors import DCMotor
 from kido.devices.navigation import turned
 from kido.devices.sensors import Encoder
 from kido.errors import ModelError
-from kido.math.transform import numbers_or_nan
+from kido.math.transform import as_vector, numbers_or_nan
 from kido.systems import Assembly, Input, JointPort, Model, Output, Parameter, State
 
 
@@ -52,14 +52,17 @@ class DeadReckoning(Model):
     angular_rate, specific_force = Input("rad/s", 3), Input("m/s^2", 3)
     left, right = Input("rad/s"), Input("rad/s")
     position, rotation = State("m", (0.0, 0.0, 0.0)), State("1", np.eye(3), doc="from body to world axes")
+    samples = State("1", doc="number of ticks, at most 1")
 
     def update(self):
         f, up = self.specific_force, self.rotation[2]
         leans = np.cross(f, up) / np.sqrt(f @ f + 1e-12)
-        ahead = 0.5 * self.radius * (self.left + self.right) * self.period
+        time = self.samples * self.period  # that has passed since the tick before
+        ahead = 0.5 * self.radius * (self.left + self.right) * time
         return {
             "position": self.position + ahead * self.rotation[:, 0],
-            "rotation": turned(self.rotation, (self.angular_rate + self.trust * leans) * self.period),
+            "rotation": turned(self.rotation, (self.angular_rate + self.trust * leans) * time),
+            "samples": 1.0,
         }
 
 
@@ -151,11 +154,14 @@ class WheelDrive(Assembly):
         place: of the wheel, x ahead and y to the left [m].
         radius: of the wheel [m].
         rate: of encoder and controller [Hz].
+
+    Raises:
+        ModelError: no two numbers as its place, or a radius that is not positive.
     """
 
     def __init__(self, name: str, axle: Any, post: Any, place: ArrayLike, radius: float, rate: Any = 250):
         super().__init__(name)
-        x, y = np.asarray(place, float)[:2]
+        x, y = as_vector(place, f"assembly {name!r}: place", 2)
         self.add(Ackermann("aim", rate=rate, radius=radius, x=x, y=y))
         self.add(JointPort(axle, "axle"))
         self.add(DCMotor("motor", resistance=1.0, inductance=5e-3, constant=0.04))

@@ -89,7 +89,8 @@ class SloshTank(PythonModel):
         values: name, rate and others as of models.
 
     Raises:
-        ModelError: no body of a skeleton, or a radius or a mass that is not positive.
+        ModelError: no body of a skeleton, a radius or a mass that is not positive, or names of its bodies or joints
+            that the skeleton has already.
     """
 
     rate = 10
@@ -101,6 +102,7 @@ class SloshTank(PythonModel):
     slosh_mass = Output("kg", doc="the part that swings")
     frequency = Output("rad/s", doc="of free swings at `gravity`")
     mass = State("kg", 1.0)
+    samples = State("1", doc="number of ticks, at most 1")
 
     def __init__(
         self,
@@ -121,6 +123,13 @@ class SloshTank(PythonModel):
         self._radius, self._full = as_positive(radius, f"{what}: radius", "m"), as_positive(mass, f"{what}: mass", "kg")
         self._mount = as_transform(mount, f"{what}: mount")
         skeleton, joint = carrier.skeleton, f"{carrier.name}_{self.name}"
+        bodies = {f"{joint}_{part}" for part in ("rest", "slosh", *(("across",) if springs else ()))}
+        joints = {f"{joint}_rest", *((f"{joint}_x", f"{joint}_y") if springs else (joint,))}
+        for kind, own, all_ in (("body", bodies, skeleton.bodies), ("joint", joints, skeleton.joints)):
+            for taken in (one.name for one in all_ if one.name in own):
+                raise ModelError(
+                    f"{what}: skeleton {skeleton.name!r} has a {kind} {taken!r} already; give the tank another name"
+                )
         now = slosh(self._radius, self._level(mass), mass)
         self._fixed = skeleton.add_body(f"{joint}_rest", WeldJoint(f"{joint}_rest"), carrier)
         if springs:
@@ -182,4 +191,4 @@ class SloshTank(PythonModel):
         return {"level": self._level(mass), "slosh_mass": made.mass, "frequency": made.frequency(self.gravity)}
 
     def update(self):
-        return {"mass": max(self.mass - self.period * self.flow, 0.0)}
+        return {"mass": max(self.mass - self.samples * self.period * self.flow, 0.0), "samples": 1.0}

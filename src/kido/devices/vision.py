@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from kido.arrays import fixed
 from kido.collision import CollisionGroup, RaycastOption
 from kido.devices.sensors import rounded
-from kido.errors import ModelError, NameLookupError
+from kido.errors import ModelError, NameLookupError, StateError
 from kido.math.transform import as_transform, numbers_or_nan
-from kido.rendering import Camera, CameraNode, Images, Renderer
+from kido.rendering import DEVICES, Camera, CameraNode, Images, Renderer
 from kido.simulation import World
 from kido.skeleton import BodyNode
 from kido.systems import Noise, Output, Parameter, PythonModel
@@ -24,9 +25,27 @@ MOST = 1 << 20  # numbers of an image that are signals
 class _Looking(PythonModel):
     """What is asked of a world at each tick; it is made anew for another world."""
 
+    nearest = Parameter(0.0, "m", low=0.0)
+    farthest = Parameter(100.0, "m", low=1e-9)
+
     def __init__(self, name: str | None, rate: Any, **values: Any):
         super().__init__(name, rate=rate, **values)
+        self._check_range(self.nearest, self.farthest)
         self._held: tuple[World, Any] | None = None
+
+    def _check_range(self, nearest: float, farthest: float) -> None:
+        if not nearest < farthest:
+            raise ModelError(
+                f"model {self.path!r}: nearest is {nearest:g} m and farthest {farthest:g} m; expected less"
+            )
+
+    def set_parameters(self, **values: Any) -> None:
+        new: dict[str, Any] = {"nearest": self.nearest, "farthest": self.farthest}
+        for key in new:
+            if key in values:
+                new[key] = float(self.declared[key].checked(values[key], f"model {self.path!r}: parameter {key!r}"))
+        self._check_range(**new)
+        super().set_parameters(**values)
 
     def _make(self, world: World) -> Any:
         """What is asked."""
@@ -61,7 +80,8 @@ class Lidar(_Looking):
         values: name, rate and others as of models.
 
     Raises:
-        ModelError: no body, no finite angles or none at all; when it runs, a system without the body's world.
+        ModelError: no body, no finite angles or none at all, `nearest` that is not below `farthest`; when it runs, a
+            system without the body's world.
 
     Source: S. Thrun, W. Burgard, D. Fox, Probabilistic Robotics (2005), section 6.3, the part of measurements that hit.
     """
@@ -157,16 +177,16 @@ class ImageSensor(_Looking):
         values: name, rate and others as of models.
 
     Raises:
-        ModelError: no camera, no kinds, or images of more than 2^20 numbers; when it runs, a system without a world.
+        ModelError: no camera, no kinds, `nearest` that is not below `farthest`, no such device, or images of more than
+            2^20 numbers; when it runs, a system without a world.
         NameLookupError: there is no such kind.
+        StateError: when it runs, the camera has been given a lens with images of another size.
 
     Source: K. Khoshelham, S. Elberink, Accuracy and resolution of Kinect depth data (2012), equation 5: errors of
     triangulation grow with the square of depth.
     """
 
     rate = 25
-    nearest = Parameter(0.0, "m", low=0.0)
-    farthest = Parameter(100.0, "m", low=1e-9)
     noise = Parameter(0.0, "1/m", low=0.0, doc="standard deviation of depth by the square of depth")
     color = Output("1", doc="(height, width, 3) red, green and blue from 0 to 255 (sRGB)")
     depth = Output("m", doc="(height, width)")
@@ -189,11 +209,15 @@ class ImageSensor(_Looking):
         what = f"model {self.name!r}"
         if not isinstance(camera, Camera | CameraNode):
             raise ModelError(f"{what}: expected a kido.rendering.Camera or CameraNode, got {camera!r}")
+        if not isinstance(kinds, Iterable):
+            raise ModelError(f"{what}: kinds: expected some of {', '.join(KINDS)}, got {kinds!r:.100}")
+        if device not in DEVICES:
+            raise ModelError(f"{what}: device: expected one of {', '.join(map(repr, DEVICES))}, got {device!r:.100}")
         self._camera, self._kinds = camera, (kinds,) if isinstance(kinds, str) else tuple(kinds)
         for kind in self._kinds:
             if kind not in KINDS:
                 raise NameLookupError(f"{what}: kind of image", kind, list(KINDS))
-        size = (camera.lens.height, camera.lens.width)
+        self._size = size = (camera.lens.height, camera.lens.width)
         if not self._kinds or 3 * size[0] * size[1] > MOST:
             raise ModelError(
                 f"{what}: expected kinds of images, of at most {MOST} numbers each as signals; got {self._kinds} of "
@@ -226,6 +250,12 @@ class ImageSensor(_Looking):
 
     def outputs(self):
         self._images = self._asked().render(self._camera, kinds=self._kinds)
+        size = (self._camera.lens.height, self._camera.lens.width)
+        if size != self._size:
+            raise StateError(
+                f"model {self.path!r}: its camera now has images of {size[1]} x {size[0]} pixels, and had "
+                f"{self._size[1]} x {self._size[0]}, which is the shape of its outputs; make another sensor"
+            )
         found = {kind: np.asarray(getattr(self._images, kind), float) for kind in self._kinds}
         if "depth" in found:
             z = found["depth"]

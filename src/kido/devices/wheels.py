@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kido.devices.soil import SoilWheel
+from kido.errors import ModelError
+from kido.math.transform import numbers_or_nan
 from kido.systems import Assembly, BodyPort, Input, Model, Output, Parameter, State
 
 WAVES = 16  # that the ground of a `WheelContact` is made of
@@ -96,6 +98,9 @@ class WheelOnSoil(Assembly):
         waves: of the ground, see `WheelContact`; None: it is level.
         rate: that of the world's steps [Hz].
         **values: parameters of the `SoilWheel`.
+
+    Raises:
+        ModelError: waves that are none, or too many.
     """
 
     def __init__(self, name: str, wheel: Any, waves: ArrayLike | None = None, rate: Any = 500, **values: Any):
@@ -104,9 +109,12 @@ class WheelOnSoil(Assembly):
         contact = self.add(WheelContact("contact", rate=rate, radius=soil.radius, shearing=soil.shear_modulus))
         contact.side = np.tan(soil.friction_angle)
         if waves is not None:
-            rows = np.zeros((WAVES, 4))
-            rows[: len(np.asarray(waves))] = waves
-            contact.waves = rows
+            given = numbers_or_nan(waves)
+            if given.ndim != 2 or given.shape[1] != 4 or len(given) > WAVES or not np.isfinite(given).all():
+                raise ModelError(
+                    f"assembly {name!r}: waves: expected finite numbers (n, 4), n at most {WAVES}, got {waves!r:.100}"
+                )
+            contact.waves = np.vstack([given, np.zeros((WAVES - len(given), 4))])
         for key in ("position", "rotation", "velocity", "angular_velocity"):
             self.connect(hub.port(key), contact.port(key))
         for key in ("sinkage", "speed", "spin"):

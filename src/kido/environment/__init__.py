@@ -9,6 +9,7 @@ from kido.environment.atmosphere import (
     submerged_sphere,
     wing_force,
 )
+from kido.environment.directions import Direction
 from kido.environment.gravity import SphericalHarmonics, gravity_gradient, oblate, point_mass, third_body
 from kido.environment.medium import FluidBox, FluidEllipsoid, Medium
 from kido.environment.models import (
@@ -43,6 +44,7 @@ from kido.environment.planets import (
 from kido.environment.relative import clohessy_wiltshire, hill_axes, relative_motion, transfer
 from kido.environment.sun import magnetic_dipole, sun_position, sunlight
 from kido.environment.terrain import add_crater, read_heights, read_terrain, rough_heights
+from kido.environment.thermosphere import thermosphere
 
 __all__ = [
     "ASTRONOMICAL_UNIT",
@@ -55,6 +57,7 @@ __all__ = [
     "Air",
     "Atmosphere",
     "Buoyancy",
+    "Direction",
     "Drag",
     "FluidBox",
     "FluidEllipsoid",
@@ -93,6 +96,7 @@ __all__ = [
     "submerged_sphere",
     "sun_position",
     "sunlight",
+    "thermosphere",
     "third_body",
     "transfer",
     "true_anomaly",

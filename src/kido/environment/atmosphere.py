@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kido.environment.thermosphere import BOTTOM, thermosphere
 from kido.environment.vectors import length, of_vectors, scaled
 from kido.reprs import brief
 
@@ -24,7 +25,7 @@ _LAYERS = (
     (51e3, 270.65, -2.8e-3),
     (71e3, 214.65, -2e-3),
 )
-TOP = 84852.0  # [m] geopotential; 86 km
+_TOP = 84852.0  # [m] geopotential; 86 km
 _SEA_PRESSURE = 101325.0  # [Pa]
 
 
@@ -56,7 +57,9 @@ def exponential_density(height: Any, surface: Any = SEA_LEVEL, scale_height: Any
 def standard_atmosphere(height: Any) -> Any:
     """The US Standard Atmosphere 1976 at a geometric height [m]: arrays, or expressions of a model.
 
-    Exact up to 86 km. Above, the last layer goes on as if it had one temperature; below -5 km, as at -5 km.
+    Exact up to 86 km; from there to 1000 km within 4e-3 of its tables, see `kido.environment.thermosphere`, and above
+    as with the scale heights of 1000 km. Below -5 km it is as at -5 km. Speed of sound and viscosity go on above 86 km
+    by the formulas that the standard has below.
 
     Source: U.S. Standard Atmosphere, 1976 (NASA-TM-X-74335), equations 23, 33a, 33b, 50 and 51.
     """
@@ -66,7 +69,7 @@ def standard_atmosphere(height: Any) -> Any:
     pressure: Any = 0.0
     base, below = _SEA_PRESSURE, None
     for k, (start, T0, lapse) in enumerate(_LAYERS):
-        end = _LAYERS[k + 1][0] if k + 1 < len(_LAYERS) else TOP
+        end = _LAYERS[k + 1][0] if k + 1 < len(_LAYERS) else _TOP
         h = (np.minimum(H, end) if k == 0 else np.clip(H, start, end)) - start
         T = T0 + lapse * h
         if lapse == 0.0:
@@ -80,12 +83,13 @@ def standard_atmosphere(height: Any) -> Any:
             np.where(start <= H, T, temperature), np.where(start <= H, p, pressure)
         )  # fmt: skip
         below, base = start, base * whole
-    T_top = _LAYERS[-1][1] + _LAYERS[-1][2] * (TOP - _LAYERS[-1][0])
-    pressure = pressure * np.exp(-GRAVITY * np.maximum(H - TOP, 0.0) / (GAS * T_top))
-    viscosity = 1.458e-6 * temperature**1.5 / (temperature + 110.4)
-    return Air(
-        pressure / (GAS * temperature), pressure, temperature, np.sqrt(HEAT_RATIO * GAS * temperature), viscosity
+    density = pressure / (GAS * temperature)
+    above = z >= BOTTOM
+    temperature, pressure, density = (
+        np.where(above, high, low) for high, low in zip(thermosphere(z), (temperature, pressure, density), strict=True)
     )
+    viscosity = 1.458e-6 * temperature**1.5 / (temperature + 110.4)
+    return Air(density, pressure, temperature, np.sqrt(HEAT_RATIO * pressure / density), viscosity)
 
 
 @of_vectors("velocity")

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from kido.environment.planets import Planet
 from kido.environment.vectors import dot, length, of_vectors, scaled, vector
 from kido.errors import ModelError
+from kido.math.transform import numbers_or_nan
 
 
 @of_vectors("position")
@@ -77,7 +78,7 @@ class SphericalHarmonics:
     """
 
     def __init__(self, cosines: ArrayLike, sines: ArrayLike, planet: Planet):
-        C, S = np.array(cosines, float), np.array(sines, float)
+        C, S = numbers_or_nan(cosines), numbers_or_nan(sines)
         if C.ndim != 2 or C.shape[0] != C.shape[1] or S.shape != C.shape or not (np.isfinite(C) & np.isfinite(S)).all():
             raise ModelError(
                 f"SphericalHarmonics: expected two square arrays of finite numbers, got shapes {C.shape} and {S.shape}"

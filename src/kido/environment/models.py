@@ -13,6 +13,7 @@ from kido.environment.atmosphere import (
     submerged_sphere,
     wing_force,
 )
+from kido.environment.directions import Direction
 from kido.environment.gravity import gravity_gradient, oblate, point_mass, third_body
 from kido.environment.planets import DAY, EARTH, J2000, MARS, Planet, about_z, earth_angle
 from kido.environment.sun import magnetic_dipole, sun_position, sunlight
@@ -172,7 +173,7 @@ class Plate(Model):
     """A flat plate in a fast, thin flow, hit on either side: `plate_force`."""
 
     area = Parameter(1.0, "m^2", low=0.0)
-    normal = Parameter((0.0, 0.0, 1.0), doc="unit vector, body axes")
+    normal = Direction((0.0, 0.0, 1.0), doc="body axes")
     rotation, velocity = Input("1", (3, 3)), Input("m/s", 3)
     wind = Input("m/s", 3, default=CALM)
     density = Input("kg/m^3", default=SEA_LEVEL)
@@ -187,7 +188,7 @@ class Wing(Model):
     """A thin wing with a stall: `wing_force`, at its centre of pressure."""
 
     area = Parameter(1.0, "m^2", low=0.0)
-    chord, normal = Parameter((1.0, 0.0, 0.0), doc="ahead, body axes"), Parameter((0.0, 0.0, 1.0), doc="body axes")
+    chord, normal = Direction((1.0, 0.0, 0.0), doc="ahead, body axes"), Direction((0.0, 0.0, 1.0), doc="body axes")
     slope = Parameter(5.0, low=0.0, doc="of the lift coefficient over the angle of attack [1/rad]")
     stall = Parameter(np.radians(14.0), "rad", low=1e-3, high=1.5)
     drag_coefficient = Parameter(0.02, low=0.0)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from kido.attributes import dataclass
 from kido.environment.planets import Planet
 from kido.errors import ModelError
-from kido.math.transform import as_vector
+from kido.math.transform import as_vector, number_or_nan
 
 Array = NDArray[np.float64]
 SMALL = 1e-11  # eccentricity or inclination that has no direction
@@ -30,7 +30,10 @@ class Orbit:
         inclination: i [rad].
         node: right ascension of the ascending node [rad].
         perigee: argument of perigee [rad].
-        anomaly: true anomaly [rad].
+        anomaly: true anomaly [rad]; of hyperbolas between the asymptotes, 1 + e cos(anomaly) > 0.
+
+    Raises:
+        ModelError: elements that are not finite, or of no ellipse or hyperbola.
     """
 
     semi_major_axis: float
@@ -41,12 +44,20 @@ class Orbit:
     anomaly: float = 0.0
 
     def __post_init__(self) -> None:
+        for name, value in vars(self).copy().items():
+            number = number_or_nan(value)
+            if isinstance(value, str) or not np.isfinite(number):
+                raise ModelError(f"orbit: {name}: expected a finite number, got {value!r:.100}")
+            object.__setattr__(self, name, number)
         a, e = self.semi_major_axis, self.eccentricity
-        if not np.isfinite([a, e, self.inclination, self.node, self.perigee, self.anomaly]).all():
-            raise ModelError(f"orbit: expected finite elements, got {self!r}")
         if not e >= 0.0 or e == 1.0 or not a * (1.0 - e) > 0.0:
             raise ModelError(
                 f"orbit: semi-major axis {a:g} m and eccentricity {e:g}: expected a > 0 with e < 1, or a < 0 with e > 1"
+            )
+        if e > 1.0 and not 1.0 + e * np.cos(self.anomaly) > 0.0:
+            raise ModelError(
+                f"orbit: anomaly {self.anomaly:g} rad of a hyperbola of eccentricity {e:g}: expected one between its "
+                f"asymptotes at -{np.arccos(-1.0 / e):g} and {np.arccos(-1.0 / e):g} rad"
             )
 
     @classmethod
@@ -130,11 +141,17 @@ def true_anomaly(mean_anomaly: float, eccentricity: float) -> float:
     """Of Kepler's equation [rad], by Newton's method from a start that converges for all e.
 
     Raises:
-        ModelError: numbers for which it does not converge; no finite ones are known.
+        ModelError: no finite numbers, an eccentricity below 0 or of a parabola, or numbers for which it does not
+            converge; none are known.
 
     Source: Vallado (2013), algorithms 2 and 4.
     """
-    e, M = float(eccentricity), float(mean_anomaly)
+    e, M = number_or_nan(eccentricity), number_or_nan(mean_anomaly)
+    if not np.isfinite(M) or not 0.0 <= e < np.inf or e == 1.0:
+        raise ModelError(
+            f"Kepler's equation: expected a finite mean anomaly and an eccentricity from 0 on but 1, got "
+            f"{mean_anomaly!r:.50} and {eccentricity!r:.50}"
+        )
     if e < 1.0:
         turns = 2.0 * np.pi * np.round(M / (2.0 * np.pi))
         M -= turns

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.environment.vectors import dot, length, of_vectors, scaled, vector
 from kido.errors import ModelError
-from kido.math.transform import as_positive, as_vector
+from kido.math.transform import as_positive, as_vector, number_or_nan
 
 Array = NDArray[np.float64]
 
@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 @of_vectors("position", "velocity")
 def hill_axes(position: Any, velocity: Any) -> Any:
     """Hill's axes of a target (3, 3), as columns: away from the planet, ahead, along its angular momentum."""
+    if position.shape != (3,) or velocity.shape != (3,):
+        raise ModelError(f"hill_axes: expected two vectors (3,), got shapes {position.shape} and {velocity.shape}")
     out = scaled(position, 1.0 / length(position))
     normal = np.cross(position, velocity)
     normal = scaled(normal, 1.0 / length(normal))
@@ -53,12 +55,14 @@ def clohessy_wiltshire(rate: float, time: float) -> Array:
         time: [s], of either sign.
 
     Raises:
-        ModelError: a rate that is not positive.
+        ModelError: a rate that is not positive, or a time that is no finite number.
 
     Source: W. Clohessy, R. Wiltshire, Terminal guidance system for satellite rendezvous (1960).
     """
     n = as_positive(rate, "clohessy_wiltshire: rate", "rad/s")
-    a = n * time
+    a = n * number_or_nan(time)
+    if not np.isfinite(a):
+        raise ModelError(f"clohessy_wiltshire: time: expected a finite number [s], got {time!r:.100}")
     c, s = np.cos(a), np.sin(a)
     return np.array(
         [

@@ -10,32 +10,33 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import FileFormatError, ModelError
 from kido.libraries import library
-from kido.math.transform import as_positive, as_vector, numbers_or_nan
+from kido.math.transform import as_positive, as_vector, number_or_nan, numbers_or_nan
 from kido.shapes import Heightmap
 
 Array = NDArray[np.float64]
 
 
-def rough_heights(
-    rows: int, columns: int, spacing: float, *, deviation: float = 0.1, exponent: float = 2.2, seed: int = 0
-) -> Array:
+def rough_heights(rows: int, columns: int, *, deviation: float = 0.1, exponent: float = 2.2, seed: int = 0) -> Array:
     """Random heights (rows, columns) [m] whose spectrum falls as a power of the wave number, as that of real ground.
+
+    A power has no length of its own: heights are the same at any spacing of their points.
 
     Args:
         rows, columns: at least 2.
-        spacing: of points [m].
         deviation: standard deviation of the heights [m].
         exponent: beta of the power spectrum k^-(beta + 1) over the plane; natural terrain has about 2.
-        seed: of the phases.
+        seed: of the phases, from 0 on.
 
     Raises:
-        ModelError: sizes below 2, a spacing or deviation that is not positive.
+        ModelError: no whole numbers of at least 2, a deviation that is not positive, no finite exponent, or no seed.
 
     Source: D. Turcotte, Fractals and Chaos in Geology and Geophysics (1997), section 7.5.
     """
-    if rows < 2 or columns < 2:
-        raise ModelError(f"rough_heights: expected at least 2 rows and columns, got {rows} and {columns}")
-    as_positive(spacing, "rough_heights: spacing", "m")
+    for name, given, least in (("rows", rows, 2), ("columns", columns, 2), ("seed", seed, 0)):
+        if not isinstance(given, int | np.integer) or isinstance(given, bool) or given < least:
+            raise ModelError(f"rough_heights: {name}: expected a whole number from {least} on, got {given!r:.100}")
+    if not np.isfinite(number_or_nan(exponent)):
+        raise ModelError(f"rough_heights: exponent: expected a finite number, got {exponent!r:.100}")
     as_positive(deviation, "rough_heights: deviation", "m")
     noise = np.fft.rfft2(np.random.default_rng(seed).normal(size=(rows, columns)))
     k = np.hypot(np.fft.fftfreq(rows)[:, None], np.fft.rfftfreq(columns)[None, :])
@@ -96,7 +97,7 @@ def read_heights(path: str | Path) -> tuple[Array, float | None]:
             found = _read_picture(path), None
         else:
             raise FileFormatError(path, None, f"expected heights as .npy, .asc, .png or .tif, got {suffix!r}")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError, EOFError) as error:
         raise FileFormatError(path, None, str(error)) from error
     if found[0].ndim != 2 or min(found[0].shape) < 2 or not np.isfinite(found[0]).all():
         raise FileFormatError(path, None, f"expected at least 2 x 2 finite heights, got shape {found[0].shape}")
@@ -133,9 +134,13 @@ def _read_grid(path: Path) -> tuple[Array, float]:
             head[words[0].lower()] = float(words[1])
         except ValueError:
             raise FileFormatError(path, first + 1, f"{words[0]}: expected a number, got {words[1]!r}") from None
-    missing = [name for name in ("ncols", "nrows", "cellsize") if not head.get(name, 0.0) > 0.0]
-    if missing:
-        raise FileFormatError(path, None, f"expected a positive number for {missing[0]!r} in its first lines")
+    for name, kind in (("ncols", "whole"), ("nrows", "whole"), ("cellsize", "finite")):
+        value = head.get(name, 0.0)
+        if not 0.0 < value < np.inf or (kind == "whole" and value != int(value)):
+            found = f"{value:g}" if name in head else "none"
+            raise FileFormatError(
+                path, None, f"{name}: expected a positive {kind} number in its first lines, got {found}"
+            )
     columns, rows = int(head["ncols"]), int(head["nrows"])
     numbers: list[float] = []
     for k, line in enumerate(lines[first:], first + 1):

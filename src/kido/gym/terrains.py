@@ -46,7 +46,7 @@ def terrain(name: str, *, size: float = 16.0, height: float = 0.05, seed: int = 
     x = (np.arange(n) - 0.5 * (n - 1)) * SPACING
     rng = np.random.default_rng(seed)
     if name == "rough":
-        heights = rough_heights(n, n, SPACING, deviation=height, seed=seed)
+        heights = rough_heights(n, n, deviation=height, seed=seed)
     elif name == "blocks":
         of = np.arange(n) // 5
         heights = rng.uniform(0.0, height, (of[-1] + 1, of[-1] + 1))[of[:, None], of]

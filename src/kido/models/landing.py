@@ -111,7 +111,7 @@ class Landing(FixedAttributes):
         self.lander, self.hub = made.skeleton, made.skeleton.body("hub")
         self.world = World(gravity=(0.0, 0.0, -MARS.mu / MARS.radius**2), time_step=STEP, name="landing")
         self.world.add_skeleton(self.lander)
-        heights = rough_heights(TILE, TILE, SPACING, deviation=0.15, exponent=2.6, seed=3) if ground is None else ground
+        heights = rough_heights(TILE, TILE, deviation=0.15, exponent=2.6, seed=3) if ground is None else ground
         self.ground = Skeleton("ground")
         body = self.ground.add_body("ground", FreeJoint("ground"))
         body.add_shape(Heightmap(heights, spacing), friction=0.7, color=(0.72, 0.5, 0.36))

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from kido.arrays import fixed
 from kido.attributes import dataclass
 from kido.errors import ModelError, StateError
-from kido.math.transform import as_positive, as_vector, inverse_transform, number_or_nan
+from kido.math.transform import as_positive, as_vector, inverse_transform, number_or_nan, numbers_or_nan
 from kido.rendering.rotations import look_at_matrix
 from kido.skeleton import BodyNode, Frame, FrameNode, SimpleFrame
 
@@ -73,9 +73,7 @@ class Pinhole:
 
     def project(self, points: ArrayLike) -> NDArray[np.float64]:
         """Pixels (..., 2) of points (..., 3) in camera axes [m]; NaN of those that are not in front."""
-        p = np.asarray(points, dtype=float)
-        if p.ndim < 1 or p.shape[-1] != 3:
-            raise StateError(f"Points to project have shape {p.shape}; expected (..., 3).")
+        p = _as_points(points)
         depth = p[..., 2:].copy()
         depth[depth <= 0.0] = np.nan
         return np.array([self.width, self.height]) * 0.5 + self.focal_length * p[..., :2] / depth
@@ -84,7 +82,7 @@ class Pinhole:
         """Points (..., height, width, 3) in camera axes that depth images (..., height, width) show [m]; NaN
         where nothing is.
         """
-        z = np.array(depth, dtype=float)
+        z = numbers_or_nan(depth)
         if z.shape[-2:] != (self.height, self.width):
             raise StateError(f"Depth has shape {z.shape}; expected (..., {self.height}, {self.width}).")
         z[np.isinf(z)] = np.nan
@@ -108,6 +106,13 @@ def look_at(position: ArrayLike, target: ArrayLike, up: ArrayLike = (0.0, 0.0, 1
     X = np.eye(4)
     X[:3, :3], X[:3, 3] = look_at_matrix(p, t, u), p
     return X
+
+
+def _as_points(points: ArrayLike) -> NDArray[np.float64]:
+    p = numbers_or_nan(points)
+    if p.ndim < 1 or p.shape[-1] != 3:
+        raise StateError(f"Points to project have shape {p.shape}; expected (..., 3), got {points!r:.60}.")
+    return p
 
 
 def _checked(lens: Any, who: str) -> Pinhole:
@@ -140,7 +145,7 @@ class _Seeing:
     def project(self, points: ArrayLike) -> NDArray[np.float64]:
         """Pixels (..., 2) at which it sees points (..., 3) of the world [m]; NaN of those that are not in front."""
         X = np.asarray(self.world_transform)
-        return self._lens.project((np.asarray(points, dtype=float) - X[:3, 3]) @ X[:3, :3])
+        return self._lens.project((_as_points(points) - X[:3, 3]) @ X[:3, :3])
 
 
 class Camera(_Seeing, SimpleFrame):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from kido.attributes import FixedAttributes, dataclass
 from kido.batch import Batch
 from kido.errors import StateError
+from kido.math.transform import numbers_or_nan
 from kido.rendering.camera import Camera, CameraNode, anchor_of
 from kido.rendering.deforming import Deformation, DeformingBodies, modal_columns
 from kido.rendering.geometry import MeshKey, Part
@@ -23,6 +25,7 @@ from kido.reprs import brief
 from kido.shapes import Mesh
 from kido.skeleton import Skin
 
+DEVICES = ("cpu", "gpu")  # that draw
 FADE = 24.0  # distance at which the ground fades into the horizon, by the size of the model
 
 
@@ -87,9 +90,11 @@ class Renderer(FixedAttributes):
         deformation: Deformation | None = None,
     ):
         self._model = model
+        if not isinstance(deformation, Deformation | None):
+            raise StateError(f"Renderer deformation is {deformation!r:.100}; expected a kido.rendering.Deformation.")
         self.deformation = Deformation() if deformation is None else deformation
         skeletons_of(model)
-        if device not in ("cpu", "gpu"):
+        if device not in DEVICES:
             raise StateError(f"Renderer device is {device!r}; expected 'cpu' or 'gpu'.")
         self.device = device
         self._rasterizer = (Rasterizer if device == "cpu" else GraphicsRasterizer)(oversampling, shadows, threads)
@@ -147,14 +152,17 @@ class Renderer(FixedAttributes):
             camera: a camera, which moves with its body in every state.
             positions: (states, n) positions: of the skeleton, or of all skeletons of the world one after another.
             transforms: instead, (states, bodies, 4, 4) world transforms of all bodies, skeleton by skeleton.
-            kinds: what is drawn, of "color", "depth" and "segmentation".
+            kinds: what is drawn, of "color", "depth" and "segmentation", or one of them.
 
         Raises:
-            StateError: no camera, positions or transforms that do not fit, both of them, numbers that are not finite.
+            StateError: no camera, positions or transforms that do not fit, both of them, numbers that are not finite,
+                no kinds.
             NameLookupError: there is no such kind of image.
         """
         if not isinstance(camera, Camera | CameraNode):
             raise StateError(f"Images need a kido.rendering.Camera or CameraNode, got {camera!r}.")
+        if not isinstance(kinds, Iterable):
+            raise StateError(f"Kinds of images are {kinds!r:.100}; expected some of {', '.join(KINDS)}.")
         if positions is not None and transforms is not None:
             raise StateError("Images are of positions or of transforms; both were given.")
         self._follow()
@@ -174,7 +182,7 @@ class Renderer(FixedAttributes):
                 raise StateError(f"Camera {camera.name!r} is on body {body.name!r}, which is not in the model.")
             cameras = X[:, index] @ relative
         single = positions is None and transforms is None
-        draw, wanted = self._rasterizer.draw, tuple(kinds)
+        draw, wanted = self._rasterizer.draw, (kinds,) if isinstance(kinds, str) else tuple(kinds)
         if not self._deforming.seen or not len(X):
             points = np.concatenate([np.zeros((0, 3)), *(skin_points(self._nodes[skin.shape]) for skin in self._soft)])
             found: dict[str, Any] = draw(self._scene, camera.lens, cameras, X, points, wanted)
@@ -221,9 +229,11 @@ class Renderer(FixedAttributes):
     def _transforms_of(self, positions: Any, transforms: Any) -> NDArray[np.float64]:
         skeletons, count = skeletons_of(self._model), len(self._bodies)
         if transforms is not None:
-            X = np.ascontiguousarray(transforms, dtype=float)
+            X = numbers_or_nan(transforms)
             if X.ndim != 4 or X.shape[1:] != (count, 4, 4):
-                raise StateError(f"Transforms have shape {X.shape}; expected (states, {count}, 4, 4).")
+                raise StateError(
+                    f"Transforms have shape {X.shape}; expected (states, {count}, 4, 4), got {transforms!r:.60}."
+                )
             if not np.isfinite(X).all():
                 raise StateError(f"Transforms of state {int(np.argwhere(~np.isfinite(X))[0][0])} are not finite.")
             return X
@@ -231,9 +241,9 @@ class Renderer(FixedAttributes):
             X = [np.asarray(s.world_transforms, dtype=float) for s in skeletons]
             return np.concatenate([np.zeros((0, 4, 4)), *X])[None]
         n = [s.num_dofs for s in skeletons]
-        q = np.asarray(positions, dtype=float)
+        q = numbers_or_nan(positions)
         if q.ndim != 2 or q.shape[1] != sum(n):
-            raise StateError(f"Positions have shape {q.shape}; expected (states, {sum(n)}).")
+            raise StateError(f"Positions have shape {q.shape}; expected (states, {sum(n)}), got {positions!r:.60}.")
         if not np.isfinite(q).all():
             raise StateError(f"Positions of state {int(np.argwhere(~np.isfinite(q))[0][0])} are not finite.")
         parts = []
