@@ -20,6 +20,7 @@ from kido.optimal_control import (
     PointCost,
     QuadraticCost,
     ResidualCost,
+    ShootingSolver,
     SkeletonDynamics,
 )
 from kido.optimal_control.dynamics import differences_of_nodes
@@ -150,7 +151,7 @@ def test_rows_of_cones_and_penalties() -> None:
     along = F @ [0.0, 0.6, 0.8]
     across = np.linalg.norm(F - along[..., None] * [0.0, 0.6, 0.8], axis=2)
     held = np.array([[0.0], [1.0], [1.0], [0.0]])
-    assert np.allclose(rows[:, :2], np.hypot(across, 0.1) - 0.1 - [0.5, 0.8] * along)
+    assert np.allclose(rows[:, :2], (np.hypot(across, 0.1) - [0.5, 0.8] * along) * held)
     assert np.allclose(rows[:, 2:], held * (3.0 - along)) and not rows[[0, 3]].any()
     on, numbers = ResidualCost(cone.residuals).on(dynamics), cone.jacobians(X, U)
     for own, other in zip(numbers, on.jacobians(X, U)):
@@ -162,6 +163,26 @@ def test_rows_of_cones_and_penalties() -> None:
     found = penalty.quadratic(X, U)
     own = np.concatenate([found.x, found.u], axis=1)
     assert np.abs(own - slope).max() < 1e-6 * np.abs(slope).max()
+
+
+@pytest.mark.parametrize("solver", [ShootingSolver(), DdpSolver()], ids=lambda solver: solver.name)
+def test_forces_are_within_their_cone(solver: Any) -> None:
+    """A light point that is held, and pulled along the ground as far as it goes: |f_t| = mu f_n but for rounding."""
+    s = kido.Skeleton("point")
+    light = kido.Inertia(0.1, (0, 0, 0), 1e-3 * np.eye(3))
+    across = s.add_body("across", kido.PrismaticJoint("x", axis=(1, 0, 0)), None, light)
+    up = s.add_body("up", kido.PrismaticJoint("z", axis=(0, 0, 1)), across, light)
+    held = SkeletonDynamics.contact(up, 0, 10, directions=((1, 0, 0), (0, 0, 1)))
+    dynamics = SkeletonDynamics(s, 0.02, contacts=[held])
+    cost = QuadraticCost(0.0, 1e-2, r=[-1.0, 0.0])
+    problem = ControlProblem(
+        dynamics, np.zeros(4), 10, cost, control_limits=([-50, 0], [50, 0]), inequality=FrictionCone(dynamics, 0.5)
+    )
+    solution = solver.solve(problem)
+    X, U = problem.split(solution.x)
+    f = dynamics.contact_wrenches(X[:-1], U)[:, 0, 3:]
+    share = np.abs(f[:, 0]) / (0.5 * f[:, 2])
+    assert solution.converged and (share <= 1.0 + 1e-6).all() and share.max() > 0.9
 
 
 def test_derivatives_know_of_changes_of_the_model() -> None:
@@ -366,6 +387,10 @@ def test_bad_input() -> None:
     held = SkeletonDynamics(s, 0.01, contacts=[contact(s.body(feet[0]), 0, 3)])
     with pytest.raises(kido.ModelError, match="friction: expected numbers not below 0"):
         FrictionCone(held, -0.1)
+    with pytest.raises(kido.ModelError, match="friction: expected 1 numbers, got 2"):
+        FrictionCone(held, [0.5, 0.5])
+    with pytest.raises(kido.ModelError, match="least: expected finite numbers"):
+        FrictionCone(held, 0.5, least=np.nan)
     with pytest.raises(kido.ModelError, match="expected SkeletonDynamics with contacts"):
         FrictionCone(SkeletonDynamics(s, 0.01), 0.5)
     with pytest.raises(kido.ModelError, match="expected SkeletonDynamics with contacts"):

@@ -18,7 +18,7 @@ from kido.optimal_control import (
     ShootingSolver,
     SkeletonDynamics,
 )
-from kido.optimization import SqpSolver
+from kido.optimization import Reason, SqpSolver
 
 SOLVERS = pytest.mark.parametrize("solver", [ShootingSolver, DdpSolver])
 
@@ -293,3 +293,41 @@ def test_bad_input() -> None:
     far = ControlProblem(dynamics, [0.0, 0.0], 5, cost, control_limits=(-1, 1), terminal_limits=([9, 0], [9, 0]))
     found = ShootingSolver(max_iterations=60).solve(far)
     assert not found.converged and not found.feasible
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("solver", [ShootingSolver(), DdpSolver()], ids=lambda solver: solver.name)
+def test_constraints_that_contradict_each_other(solver) -> None:
+    """A cart of 1 N at most cannot be 10 m away after 2 s."""
+    h = 0.1
+    dynamics = LinearDynamics([[1, h], [0, 1]], [[h * h / 2], [h]])
+    problem = ControlProblem(
+        dynamics, [0, 0], 20, QuadraticCost(0.0, 1.0), control_limits=(-1, 1), terminal_limits=([10, 0], [10, 0])
+    )
+    solution = solver.solve(problem)
+    assert not solution.converged and solution.reason is Reason.INFEASIBLE
+
+
+def test_sizes_are_named() -> None:
+    dynamics = LinearDynamics([[1.0, 0.1], [0.0, 1.0]], [[0.0], [0.1]])
+    for options, what in (
+        ({"target": [1, 2, 3]}, "target: expected 2 numbers"),
+        ({"Q": np.eye(3)}, "Q: expected 2 numbers"),
+        ({"R": np.eye(2)}, "R: expected 1 numbers"),
+        ({"r": [1, 2]}, "r: expected 1 numbers"),
+    ):
+        with pytest.raises(kido.ModelError, match=what):
+            ControlProblem(dynamics, [0, 0], 5, QuadraticCost(**options))
+    for free in ([0.7], ["a"], 5, [True]):
+        with pytest.raises(kido.ModelError, match="free: expected indices below 2"):
+            ControlProblem(dynamics, [0, 0], 5, QuadraticCost(), free=free)  # type: ignore[arg-type]
+    with pytest.raises(kido.ModelError, match="start: expected 2 numbers"):
+        dynamics.simulate([0, 0, 0], np.zeros((3, 1)))
+    with pytest.raises(kido.ModelError, match=r"controls: expected finite numbers \(nodes, 1\)"):
+        dynamics.simulate([0, 0], np.zeros((3, 2)))
+    s = kido.Skeleton("s")
+    s.add_body("a", kido.PrismaticJoint("x"))
+    with pytest.raises(kido.ModelError, match=r"target: expected \(3,\)"):
+        PointCost(s, "a", (0, 0))
+    with pytest.raises(kido.ModelError, match="expected a body of skeleton 's'"):
+        PointCost(s, kido.load("arm7").body("hand"), (0, 0, 0))

@@ -417,3 +417,15 @@ def test_threads_take_turns():
         for _ in range(5):
             together = list(pool.map(checker.states_are_free, sets))
             assert all((a == b).all() for a, b in zip(alone, together, strict=True))
+
+
+def test_arguments_of_other_kinds_are_named():
+    with pytest.raises(kido.StateError, match="ignored_pairs: expected two names"):
+        CollisionChecker(arm(), ignored_pairs=[5])  # type: ignore[list-item]
+    with pytest.raises(kido.StateError, match="max_spheres"):
+        CollisionChecker(arm(), max_spheres=0.5)  # type: ignore[arg-type]
+    with pytest.raises(kido.ModelError, match="dofs: expected a list of coordinates, got 5"):
+        CollisionChecker(arm(), dofs=5)  # type: ignore[arg-type]
+    checker = CollisionChecker(arm())
+    with pytest.raises(kido.NameLookupError, match="None"):
+        checker.attach("held", Box((0.1, 0.1, 0.1)), None)  # type: ignore[arg-type]

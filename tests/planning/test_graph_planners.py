@@ -211,3 +211,11 @@ def test_mistakes_are_named():
         PRM(None)  # pyright: ignore[reportArgumentType]
     with pytest.raises(kido.StateError, match="samples"):
         PRM(checker).grow(0)
+
+
+def test_more_ends_than_there_is_room_for():
+    checker = CollisionChecker(point())
+    goals = np.random.default_rng(0).uniform(0.1, 0.9, (400, 2))
+    for most in (2, 100):
+        with pytest.raises(NoPathError, match=f"401 ends are more than max_nodes = {most} hold"):
+            AITStar(checker, max_nodes=most).plan(FROM, goals, max_seconds=0.5)

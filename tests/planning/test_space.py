@@ -264,3 +264,12 @@ def test_mistakes_are_named():
     path = RRTConnect(CollisionChecker(skeleton)).plan([0.0, 0.0, 0.0], [1.0, 0.0, 0.0])
     with pytest.raises(kido.ModelError, match="ruckig_law: the path has rotations"):
         ruckig_law(path, velocity=1.0, acceleration=1.0, jerk=1.0)
+
+
+@pytest.mark.parametrize("planner", [RRTConnect, PRM, AITStar, OmplPlanner])
+def test_paths_begin_at_the_start_though_it_is_turns_away(planner):
+    if planner is OmplPlanner:
+        pytest.importorskip("ompl")
+    path = planner(CollisionChecker(wheel())).plan([8.0], [11.5])
+    assert path.states[0, 0] == 8.0 and path.states[-1, 0] == pytest.approx(11.5 - 2 * np.pi * (path.states[-1, 0] < 9))
+    assert path.length == pytest.approx(2 * np.pi - 3.5, abs=1e-9) or path.length == pytest.approx(3.5, abs=1e-9)

@@ -98,6 +98,39 @@ def test_limits_between_points_if_asked_for():
     assert law.duration < 1.02 * time_optimal(curve, 500, velocity=v, acceleration=a).duration
 
 
+def test_joint_forces_hold_between_points_if_asked_for():
+    arm = kido.load("arm7")
+    rng = np.random.default_rng(3)
+    low, high = np.maximum(arm.position_lower_limits, -2.0), np.minimum(arm.position_upper_limits, 2.0)
+    curve = CubicSpline(np.arange(5) / 4, rng.uniform(0.6 * low, 0.6 * high, (5, arm.num_dofs)))
+    q = curve(np.linspace(0, 1, 100))
+    limit = 1.5 * np.abs(Batch(arm).inverse_dynamics(q, 0 * q, 0 * q)).max(axis=0) + 1.0
+    beyond = []
+    for between in (0, 9):
+        law = time_optimal(curve, 60, acceleration=50.0, force=limit, skeleton=arm, between=between)
+        t = np.linspace(0.0, law.duration, 5001)
+        forces = Batch(arm).inverse_dynamics(law.positions(t), law.velocities(t), law.accelerations(t))
+        beyond.append(np.abs(forces / limit).max() - 1.0)
+    assert beyond[0] > 5e-3 > 5.0 * max(beyond[1], 0.0), beyond
+
+
+def test_knots_are_among_the_points():
+    """Where slopes of second derivatives jump, pieces end: at most 1e-3 beyond limits, 6e-3 with even points."""
+    rng = np.random.default_rng(0)
+    curve = BSpline(np.r_[0, 0, 0, np.linspace(0, 1, 8), 1, 1, 1], rng.uniform(-1, 1, (10, 3)), 3)
+    law = time_optimal(curve, 300, velocity=2.0, acceleration=4.0)
+    assert np.isin(np.linspace(0, 1, 8), law.s).all()
+    t = np.linspace(0.0, law.duration, 20_001)
+    assert np.abs(law.accelerations(t) / 4.0).max() < 1.0 + 1e-3
+
+
+def test_laws_rest_before_and_after():
+    law = time_optimal(random_curve(1)[0], 100, acceleration=1.0)
+    for t in (-1.0, law.duration + 1e-6, 99.0):
+        assert not law.velocities(t).any() and not law.accelerations(t).any()
+    assert law.positions([-1.0, 99.0]) == pytest.approx(law.curve(np.array([0.0, 1.0])), abs=1e-12)
+
+
 def test_durations_are_toppras():
     """By a library of the same method, where it is installed, with the same discretization."""
     pytest.importorskip("toppra")
@@ -225,6 +258,9 @@ def test_mistakes_are_named():
         ({"acceleration": 1.0, "points": 2}, "points"),
         ({"acceleration": 1.0, "points": [0.0, 0.5, 0.4]}, "ascending"),
         ({"acceleration": 1.0, "force": 1.0}, "expected the skeleton"),
+        ({"acceleration": 1.0, "between": -1}, "between"),
+        ({"acceleration": 1.0, "between": 0.5}, "between"),
+        ({"acceleration": 1.0, "interval": (0.0, 0.5, 1.0)}, "interval: expected two ascending numbers"),
     ):
         with pytest.raises(kido.StateError, match=message):
             time_optimal(curve, **options)

@@ -84,8 +84,7 @@ class Avoidance:
             raise ModelError(
                 f"avoid: expected a checker of skeleton {skeleton.name!r}, got one of {checker.skeleton.name!r}"
             )
-        moving = np.union1d(dofs, coupling_of(skeleton).mimics_of(dofs))
-        held = [skeleton.dofs[int(k)].name for k in np.setdiff1d(moving, checker.columns)]
+        held = [skeleton.dofs[int(k)].name for k in np.setdiff1d(dofs, checker.columns)]
         if held:
             raise StateError(
                 f"avoid: coordinates {', '.join(held)} move, but the checker holds them; give `dofs` without them, or "
@@ -121,7 +120,7 @@ class Avoidance:
         """Positions (n, dofs) with coordinates that the checker holds where it has them."""
         held = np.tile(self.checker.held_positions, (len(q), 1))
         held[:, self.checker.columns] = q[:, self.checker.columns]
-        return held
+        return coupling_of(self.checker.skeleton).spread(held, self.checker.columns)
 
     def cleared(self, found: IkResult, targets: Array, threads: int | None) -> IkResult:
         """Results for many targets (samples, 16 tasks or 0) that touch nothing, from those that may."""

@@ -90,6 +90,21 @@ class QuadraticCost(Cost):
             _finite(v, what) for v, what in ((target, "target"), (target_control, "target_control"), (q, "q"), (r, "r"))
         )
 
+    def on(self, dynamics: Dynamics) -> Self:
+        """This cost for states of dynamics; see `Cost.on`.
+
+        Raises:
+            ModelError: numbers for states or controls of another size.
+        """
+        n, m = dynamics.num_states, dynamics.num_controls
+        of_states = (("Q", self._Q), ("target", self._x0), ("q", self._q))
+        of_controls = (("R", self._R), ("target_control", self._u0), ("r", self._r))
+        for size, parts in ((n, of_states), (m, of_controls)):
+            for what, value in parts:
+                if value.ndim and value.shape[-1] not in (1, size):
+                    raise ModelError(f"cost: {what}: expected {size} numbers, got shape {value.shape}")
+        return super().on(dynamics)
+
     def value(self, states: Array, controls: Array | None) -> Array:
         """Cost (nodes,)."""
         x = self._off(states)
@@ -205,11 +220,15 @@ class PointCost(ResidualCost):
         directions: ArrayLike = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
     ):
         batch, point = Batch(skeleton), as_vector(offset, "offset")
-        index = skeleton.body(body).index if isinstance(body, str | int) else body.index
+        index = skeleton.body(body).index if isinstance(body, str | int) else getattr(body, "index", None)
+        if index is None or (not isinstance(body, str | int) and body.skeleton is not skeleton):
+            raise ModelError(f"cost: expected a body of skeleton {skeleton.name!r}, got {body!r:.80}")
         weights, D, n = _finite(weight, "weight"), np.atleast_2d(_finite(directions, "directions")), skeleton.num_dofs
         if weights.ndim > 1 or not (weights >= 0.0).all() or not weights.any() or D.shape[1] != 3:
             raise ModelError(f"cost: expected weights not below 0, not all 0, and directions (rows, 3), got {weight!r}")
         goal, root = _finite(target, "target"), np.sqrt(weights)[..., None]
+        if goal.ndim not in (1, 2) or goal.shape[-1] != 3:
+            raise ModelError(f"cost: target: expected (3,) or (nodes, 3) numbers, got shape {goal.shape}")
 
         def residuals(states: Array, controls: Array | None) -> Array:
             X = batch.forward_kinematics(np.ascontiguousarray(states[:, :n]))[:, index]

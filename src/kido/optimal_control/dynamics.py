@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.attributes import FixedAttributes
 from kido.errors import ModelError, StateError
+from kido.math.transform import as_vector
 
 Array = NDArray[np.float64]
 _STEP = float(np.finfo(float).eps) ** (1.0 / 3.0)
@@ -110,12 +111,19 @@ class Dynamics(FixedAttributes, ABC):
         return X, U
 
     def simulate(self, start: ArrayLike, controls: ArrayLike) -> Array:
-        """States (nodes + 1, n) from one, under controls (nodes, m)."""
+        """States (nodes + 1, n) from one, under controls (nodes, m).
+
+        Raises:
+            ModelError: numbers of other shapes, or not finite.
+        """
         U = np.ascontiguousarray(controls, dtype=float)
+        start = as_vector(start, "start", self.num_states)
+        if U.ndim != 2 or U.shape[1] != self.num_controls or not np.isfinite(U).all():
+            raise ModelError(f"simulate: controls: expected finite numbers (nodes, {self.num_controls}), got {U.shape}")
         none, bounds = np.zeros((len(U) + 1, self.num_states)), np.full((2, *U.shape), np.inf)
         bounds[0] = -np.inf
         K, zero = np.zeros((len(U), self.num_controls, self.num_states)), np.zeros_like(U)
-        return self.rollout(np.asarray(start, dtype=float), none, U, K, zero, none[1:], bounds)[0]
+        return self.rollout(start, none, U, K, zero, none[1:], bounds)[0]
 
 
 class FunctionDynamics(Dynamics):

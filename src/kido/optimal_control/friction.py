@@ -21,9 +21,9 @@ class FrictionCone(ResidualCost):
     For each phase, of the mean wrench of each step (`SkeletonDynamics.contact_wrenches`), with f_n its force along the
     normal and f_t the rest:
 
-        sqrt(|f_t|^2 + e^2) - e - mu f_n <= 0,    least - f_n <= 0,
+        sqrt(|f_t|^2 + e^2) - mu f_n <= 0,    least - f_n <= 0,
 
-    Rows are zero where a phase does not hold.
+    so that forces are within the cone itself, and f_n is at least e / mu. Rows are zero where a phase does not hold.
 
     Args:
         dynamics: whose contacts they are.
@@ -42,14 +42,15 @@ class FrictionCone(ResidualCost):
         friction: ArrayLike,
         normal: ArrayLike = (0.0, 0.0, 1.0),
         least: float = 0.0,
-        rounding: float = 1.0,
+        rounding: float = 0.1,
     ):
         if not isinstance(dynamics, SkeletonDynamics) or not dynamics.contacts:
             raise ModelError(f"friction cone: expected SkeletonDynamics with contacts, got {dynamics!r:.80}")
         count = len(dynamics.contacts)
-        mu = as_vector(np.broadcast_to(np.asarray(friction, dtype=float), count), "friction", count)
+        mu = as_vector(np.full(count, friction) if np.ndim(friction) == 0 else friction, "friction", count)
         if not (mu >= 0.0).all():
             raise ModelError(f"friction: expected numbers not below 0, got {friction!r}")
+        least = float(as_vector([least], "least", 1)[0])
         n, e = _unit(as_vector(normal, "normal"), "normal"), as_positive(rounding, "rounding", "N")
         flat = np.eye(3) - np.outer(n, n)
 
@@ -61,7 +62,8 @@ class FrictionCone(ResidualCost):
             f = dynamics.contact_wrenches(states, _present(controls))[:, :, 3:]
             along, across = f @ n, f @ flat
             length = np.sqrt(np.einsum("kpi,kpi->kp", across, across) + e * e)
-            return np.concatenate([length - e - mu * along, (least - along) * held(len(states))], axis=1)
+            holds = held(len(states))
+            return np.concatenate([(length - mu * along) * holds, (least - along) * holds], axis=1)
 
         def jacobians(states: Array, controls: Array | None) -> tuple[Array, Array]:
             u = _present(controls)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -81,9 +81,10 @@ class ControlProblem(Problem):
         self.terminal_costs = _costs(terminal_cost, "terminal_cost", dynamics)
         n, m, N = dynamics.num_states, dynamics.num_controls, self.steps
         self.start: Array = as_vector(start, "start", n)
-        self.free = tuple(int(i) for i in free)
-        if not all(0 <= i < n for i in self.free):
-            raise ModelError(f"control problem: free: expected indices below {n}, got {list(free)!r}")
+        given = list(free) if isinstance(free, Iterable) else [free]
+        if not all(isinstance(i, int | np.integer) and not isinstance(i, bool) and 0 <= i < n for i in given):
+            raise ModelError(f"control problem: free: expected indices below {n}, got {free!r}")
+        self.free = tuple(int(i) for i in given)
         # Where nodes lie among the variables.
         self._of_states = (n + m) * np.arange(N + 1)[:, None] + np.arange(n)
         self._of_controls = (n + m) * np.arange(N)[:, None] + n + np.arange(m)

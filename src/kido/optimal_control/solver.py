@@ -15,6 +15,7 @@ from kido.optimization import Evaluator, Outcome, Reason, Solver
 
 _SHORTEST = 1e-6  # step of a line search
 _MOST_DAMPING = 1e10
+_HEAVIEST = 1e12  # weight of constraints: they contradict each other if that does not make them hold
 _HALF = 0.5  # of tolerances: certificates are asked for a little less than solvers reach
 
 
@@ -244,7 +245,11 @@ class _Run:
                 if violation <= _HALF * solver.tolerance and accuracy <= _HALF * solver.optimality:
                     reason = Reason.CONVERGED
                     break
-                self.update(violation > 0.25 * before)
+                heavier = violation > 0.25 * before
+                if heavier and self.weight >= _HEAVIEST:
+                    reason = Reason.INFEASIBLE
+                    break
+                self.update(heavier)
                 before, accuracy = violation, max(0.1 * accuracy, _HALF * solver.optimality)
                 total, gaps = self.value(self.X, self.U)
                 stale = True

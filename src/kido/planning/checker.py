@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kido.attributes import FixedAttributes
-from kido.errors import NameLookupError, ShapeError, StateError
+from kido.errors import ModelError, NameLookupError, ShapeError, StateError
+from kido.ik.coupling import coupling_of
 from kido.jit import JIT_DISABLED, LANES
 from kido.math.transform import as_flag, as_transform
-from kido.planning.arguments import not_negative, numbers, positive
+from kido.planning.arguments import as_whole, not_negative, numbers, positive
 from kido.planning.clearance import clearance_task
 from kido.planning.covering import convex_parts, moved, sphere_tree
 from kido.planning.edges import check_edge, check_edges
@@ -75,7 +76,8 @@ class CollisionChecker(FixedAttributes):
         skeleton: the model. What is changed in it later is not seen.
         environment: obstacles; None: there are none.
         dofs: coordinates to plan with, of revolute, prismatic, ball and free joints: names, indices or the coordinates;
-            None: all. Hinges without limits turn the shorter way round; rotations, which have no limits, too.
+            None: all but LOCKED ones. Coordinates that mimic others are none of these: they follow, within their own
+            limits. Hinges without limits turn the shorter way round; rotations, which have no limits, too.
         positions: of the other coordinates; None: the skeleton's own now.
         self_collision: bodies of the skeleton may not touch each other. Neighbours, and those that touch in each of
             some random states, always may.
@@ -92,7 +94,7 @@ class CollisionChecker(FixedAttributes):
     Raises:
         ModelError, NameLookupError: coordinates or pairs that are not there, or not to be planned with.
         ShapeError: a shape that spheres cannot cover.
-        StateError: numbers out of range.
+        StateError: numbers out of range; a coordinate that mimics another or is LOCKED among `dofs`.
     """
 
     def __init__(
@@ -112,6 +114,8 @@ class CollisionChecker(FixedAttributes):
         finest: float = 1e-3,
         exact: bool = True,
     ):
+        if not hasattr(skeleton, "bodies"):
+            raise ModelError(f"CollisionChecker: expected a kido.Skeleton, got {skeleton!r:.80}")
         refuse_flexible(skeleton, "collision checks of plans")
         self.skeleton, self.turn = skeleton, Turn()
         self.columns = planned_columns(skeleton, dofs)
@@ -121,17 +125,18 @@ class CollisionChecker(FixedAttributes):
         held = np.array(skeleton.positions) if positions is None else numbers(positions, "positions")
         if held.shape != (skeleton.num_dofs,):
             raise StateError(f"positions: expected {skeleton.num_dofs} numbers, got shape {held.shape}")
-        self._held = held
-        self._tolerance, self._most = positive(tolerance, "tolerance"), int(positive(max_spheres, "max_spheres"))
+        coupling = coupling_of(skeleton)
+        self._held = coupling.spread(held.copy(), self.columns)
+        self._tolerance, self._most = positive(tolerance, "tolerance"), as_whole(max_spheres, "max_spheres", 1)
         self._margins = not_negative(margin, "margin"), not_negative(self_margin, "self_margin")
         self._resolution = positive(resolution, "resolution"), positive(finest, "finest")
         self._certified, self._exact = as_flag(certified, "certified"), as_flag(exact, "exact")
-        self._limits = self._tree.lower[self.columns].copy(), self._tree.upper[self.columns].copy()
+        self._limits = coupling.limits(self._tree.lower, self._tree.upper, self.columns)
         for limit in self._limits:
             limit.setflags(write=False)
         self._loose = self._limits[0] - LIMIT_SLACK, self._limits[1] + LIMIT_SLACK
         self._dof_names = [skeleton.dofs[int(k)].name for k in self.columns]
-        self._layout = layout_of(self._tree, self.columns, held)
+        self._layout = layout_of(skeleton, self._tree, self.columns, self._held)
         self._body_groups: list[Group] = []
         for body in skeleton.bodies:
             group = body_group(body, self._links, self._tolerance, self._most)
@@ -159,7 +164,7 @@ class CollisionChecker(FixedAttributes):
         found = neighbours(self.skeleton, named)
         names = [body.name for body in self.skeleton.bodies]
         for pair in pairs:
-            if isinstance(pair, str) or len(pair) != 2:
+            if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
                 raise StateError(f"ignored_pairs: expected two names of bodies, got {pair!r}")
             for name in pair:
                 if name not in names:
@@ -198,7 +203,7 @@ class CollisionChecker(FixedAttributes):
         groups, pairs = merged(groups, pairs, self._links)
         self._owners = [name for group in groups for name in group.owners]
         samples, lanes = (0, 1) if JIT_DISABLED else (LANES, LANES)
-        robot = robot_table(self._tree, self._layout, self._links, groups, pairs, self.names)
+        robot = robot_table(self.skeleton, self._tree, self._layout, self._links, groups, pairs, self.names)
         robot.margin, robot.self_margin = self._margins
         data: Any = data_for(self._tree, samples=samples)
         data.q[:] = self._held[:, None] if samples else self._held
@@ -294,7 +299,8 @@ class CollisionChecker(FixedAttributes):
 
     @property
     def limits(self) -> tuple[Array, Array]:
-        """Lower and upper position limits of the planned coordinates [rad or m]; infinite where there are none."""
+        """Lower and upper position limits of the planned coordinates [rad or m], which keep also what mimics them
+        within its own; infinite where there are none."""
         return self._limits
 
     @property
@@ -343,7 +349,7 @@ class CollisionChecker(FixedAttributes):
         if not isinstance(shape, Shape):
             raise ShapeError(f"attach {name!r}: expected a kido shape, got {type(shape).__name__}")
         names = [b.name for b in self.skeleton.bodies]
-        carrier = body if isinstance(body, str) else body.name
+        carrier = body if isinstance(body, str) else getattr(body, "name", body)
         for wanted in (carrier, *touching):
             if wanted not in names:
                 raise NameLookupError("body", wanted, names)

@@ -35,6 +35,9 @@ def place_on_edge(e, c):
         d.q[column[k]] = e.start[k] + s * e.way[k]
     if e.flat == 0:
         place_rotations(e, c)
+    b = c.robot
+    for i in range(b.follower.shape[0]):
+        d.q[b.follower[i]] = b.ratio[i] * d.q[b.leader[i]] + b.offset[i]
 
 
 @kernel

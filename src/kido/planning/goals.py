@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kido.errors import StateError
 from kido.ik import IkSolver
-from kido.planning.arguments import as_whole
+from kido.planning.arguments import as_whole, numbers
 from kido.planning.checker import CollisionChecker
 from kido.planning.errors import GoalError
 from kido.planning.samples import Samples
@@ -39,7 +39,8 @@ def goal_states(checker: CollisionChecker, solver: IkSolver, target: Any, attemp
     power = max(0, int(np.ceil(np.log2(attempts))))
     starts = np.tile(checker.held_positions, (attempts, 1))
     starts[:, checker.columns] = Samples(checker, as_whole(seed, "seed", 0)).take(power)[:attempts]
-    targets = np.tile(np.asarray(target, float)[None], (attempts, *[1] * np.ndim(target)))
+    goal = numbers(target, "goal_states: target")
+    targets = np.tile(goal[None], (attempts, *[1] * goal.ndim))
     found = solver.solve_batch(targets, starts)
     states = np.ascontiguousarray(found.positions[np.asarray(found.success)][:, checker.columns])
     if not len(states):

@@ -211,7 +211,10 @@ class AITStar(FixedAttributes):
         before, goal = checker.edge_table.states, problem.goals
         roadmap.clear()
         ends = np.concatenate([problem.start, goal])
-        roadmap.add(ends)
+        if not roadmap.add(ends):
+            raise NoPathError(
+                f"no path was found: {len(ends)} ends are more than max_nodes = {len(roadmap.table.head)} hold"
+            )
         straight = checker.space.distances(problem.start, goal)
         samples = Informed(checker, problem.start[0], goal, self.seed)
         best: Path | None = None

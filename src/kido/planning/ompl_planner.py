@@ -99,6 +99,7 @@ class OmplPlanner(FixedAttributes):
         if not setup.haveExactSolutionPath():
             raise NoPathError(f"{self.planner} of OMPL found no path within {perf_counter() - began:.3g} s")
         found = np.array([numbers(state) for state in setup.getSolutionPath().getStates()])
+        found[0] = problem.start[0]  # circles of OMPL are within a turn
         return Path(found, checker.dof_names, perf_counter() - began, 0, edge.states - before, checker.space)
 
 

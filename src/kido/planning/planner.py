@@ -164,6 +164,7 @@ class RRTConnect(FixedAttributes):
                     samples.take(FIRST_TABLE)
                 rrt = self._table(samples.take(NEXT_TABLE), rrt)
             status = grow_trees(rrt.address, int(min(CHUNK, left)))
-        found = rrt.path[: rrt.waypoints]
+        found = rrt.path[: rrt.waypoints].copy()
+        found[0] = states[0]  # circles are within a turn in trees
         count = (edge.states - before) * (1 if JIT_DISABLED else LANES)
         return Path(found, self.checker.dof_names, perf_counter() - began, rrt.grown, count, self._space)

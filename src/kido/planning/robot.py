@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from kido.batch import Batch
 from kido.collision import Collider
 from kido.errors import ModelError, NameLookupError
+from kido.ik.coupling import coupling_of
 from kido.joints import JointKind
 from kido.planning.covering import SphereTree, convex_parts, joined, moved, sphere_tree
 from kido.planning.exact import Posed, colliders
@@ -83,12 +84,18 @@ class Layout(NamedTuple):
 
     Attributes:
         columns: planned coordinates.
-        path: for each link, which planned coordinates move it.
+        driven: coordinates that move with them: themselves and what mimics them.
+        place_of: for each of these, the place in `columns` of what it moves with.
+        ratio: and its rate per rate of that one.
+        path: for each link, which driven coordinates move it.
         place: links whose poses depend on them, parents first.
         length: for each link, most that its origin can be from its parent's [m].
     """
 
     columns: NDArray[np.int64]
+    driven: list[int]
+    place_of: NDArray[np.int64]
+    ratio: Array
     path: list[frozenset[int]]
     place: list[int]
     length: Array
@@ -100,10 +107,18 @@ def planned_columns(skeleton: Skeleton, dofs: Iterable[Any] | None) -> NDArray[n
     Raises:
         NameLookupError: no such coordinate.
         ModelError: none, or one twice.
+        StateError: one mimics another, or is LOCKED.
     """
+    coupling = coupling_of(skeleton)
+    if dofs is None:
+        columns = coupling.every().tolist()
+        if not columns:
+            raise ModelError(f"planning: skeleton {skeleton.name!r} has no coordinates to plan with")
+        return np.array(columns, np.int64)
     names = [dof.name for dof in skeleton.dofs]
-    wanted = names if dofs is None else list(dofs)
-    columns = []
+    if isinstance(dofs, str) or not isinstance(dofs, Iterable):
+        raise ModelError(f"planning: dofs: expected a list of coordinates, got {dofs!r}")
+    wanted, columns = list(dofs), []
     for one in wanted:
         name = one if isinstance(one, str | int | np.integer) else getattr(one, "name", one)
         if isinstance(name, str) and name in names:
@@ -114,24 +129,28 @@ def planned_columns(skeleton: Skeleton, dofs: Iterable[Any] | None) -> NDArray[n
             raise NameLookupError("coordinate", name, names)
     if not columns or len(set(columns)) < len(columns):
         raise ModelError(f"planning: expected coordinates, each once, got {wanted!r}")
-    return np.array(columns, np.int64)
+    return coupling.checked(columns)
 
 
-def layout_of(tree: Any, columns: NDArray[np.int64], held: Array) -> Layout:
-    """How coordinates `columns` move the links of a TREE whose others are at `held`."""
-    planned, path, place = set(columns.tolist()), [], []
-    length = np.zeros(len(tree.parent))
+def layout_of(skeleton: Skeleton, tree: Any, columns: NDArray[np.int64], held: Array) -> Layout:
+    """How coordinates `columns` move the links of a skeleton's TREE whose others are at `held`."""
+    coupling, place = coupling_of(skeleton), []
+    driven = [*columns.tolist(), *coupling.mimics_of(columns).tolist()]
+    at = {int(k): n for n, k in enumerate(columns)}
+    place_of = np.array([at[int(coupling.master[k])] for k in driven], np.int64)
+    path: list[frozenset[int]] = []
+    length, moved = np.zeros(len(tree.parent)), set(driven)
     for i, parent in enumerate(tree.parent):
-        own = {k for k in range(tree.first_dof[i], tree.first_dof[i + 1]) if k in planned}
+        own = {k for k in range(tree.first_dof[i], tree.first_dof[i + 1]) if k in moved}
         path.append(frozenset(own | (path[parent] if parent >= 0 else frozenset())))
         if path[i]:
             place.append(i)
         length[i] = np.linalg.norm(tree.position_pj[i]) + np.linalg.norm(tree.position_jb[i])
         for k in range(tree.first_dof[i], tree.first_dof[i + 1]):
             if not is_turn(tree, i, k):
-                slide = max(abs(tree.lower[k]), abs(tree.upper[k])) if k in planned else abs(held[k])
+                slide = max(abs(tree.lower[k]), abs(tree.upper[k])) if k in moved else abs(held[k])
                 length[i] += slide if tree.kind[i] in SLIDES else np.inf
-    return Layout(columns, path, place, length)
+    return Layout(columns, driven, place_of, coupling.ratio[driven], path, place, length)
 
 
 def body_group(body: BodyNode, links: Any, tolerance: float, most: int) -> Group | None:
@@ -177,6 +196,7 @@ def never_apart(
     lower, upper = np.maximum(lower, -np.pi), np.minimum(upper, np.pi)
     Q = np.tile(held, (SAMPLES, 1))
     Q[:, columns] = np.random.default_rng(0).uniform(lower, np.maximum(lower, upper), (SAMPLES, len(columns)))
+    coupling_of(skeleton).spread(Q, columns)
     X = Batch(skeleton, threads=1).forward_kinematics(Q)
     tops = [links.top[links.of_body[group.body]].index for group in groups]
     world = []
@@ -198,14 +218,14 @@ def never_apart(
 
 
 def reaches(tree: Any, layout: Layout, link: int, spheres: SphereTree) -> Array:
-    """Most that a sphere's centre on a link moves with each planned coordinate [m/rad or 1].
+    """Most that a sphere's centre on a link moves with each driven coordinate [m/rad or 1].
 
     So no point of what they cover moves by more than that either. About a hinge it is the largest distance from its
     axis: the sum of the lengths between.
     """
-    out = np.zeros(len(layout.columns))
+    out = np.zeros(len(layout.driven))
     beyond = max(float(np.linalg.norm(spheres.centres, axis=1).max()), spheres.reach)
-    place = {int(k): at for at, k in enumerate(layout.columns)}
+    place = {k: at for at, k in enumerate(layout.driven)}
     i = link
     while i >= 0:
         for k in range(tree.first_dof[i], tree.first_dof[i + 1]):
@@ -218,6 +238,7 @@ def reaches(tree: Any, layout: Layout, link: int, spheres: SphereTree) -> Array:
 
 
 def robot_table(
+    skeleton: Skeleton,
     tree: Any,
     layout: Layout,
     links: Any,
@@ -229,21 +250,26 @@ def robot_table(
     link = [int(links.of_body[group.body]) for group in groups]
     first = np.concatenate([[0], np.cumsum([len(group.tree.radii) for group in groups])]).astype(np.int64)
     reach = np.array([reaches(tree, layout, i, group.tree) for i, group in zip(link, groups, strict=True)])
-    pair_reach = np.zeros((len(pairs), len(layout.columns)))
+    pair_reach = np.zeros((len(pairs), len(layout.driven)))
     for row, (a, b) in enumerate(pairs):
-        for at, k in enumerate(layout.columns.tolist()):
+        for at, k in enumerate(layout.driven):
             if (k in layout.path[link[a]]) != (k in layout.path[link[b]]):
                 pair_reach[row, at] = max(reach[a, at], reach[b, at])
+    share = np.zeros((len(layout.driven), len(layout.columns)))  # of what each driven coordinate moves, by planned one
+    share[np.arange(len(layout.driven)), layout.place_of] = np.abs(layout.ratio)
+    coupling, followers = coupling_of(skeleton), layout.driven[len(layout.columns) :]
     spheres = [group.tree for group in groups]
     made = ROBOT(
         places=len(layout.place), columns=len(layout.columns), groups=len(groups), groups1=len(groups) + 1,
-        spheres=int(first[-1]), pairs=len(pairs),
+        spheres=int(first[-1]), pairs=len(pairs), followers=len(followers),
     )  # fmt: skip
     made.tree, made.things = tree, len(names)
     made.place[:], made.column[:], made.link[:], made.first[:] = layout.place, layout.columns, link, first
     made.moves[:] = [bool(layout.path[i]) for i in link]
     made.pair[:] = np.array(pairs, np.int64).reshape(-1, 2)
-    made.reach[:], made.pair_reach[:] = reach.reshape(made.reach.shape), pair_reach
+    made.reach[:], made.pair_reach[:] = reach.reshape(-1, len(layout.driven)) @ share, pair_reach @ share
+    made.follower[:], made.leader[:] = followers, coupling.master[followers]
+    made.ratio[:], made.offset[:] = coupling.ratio[followers], coupling.offset[followers]
     if groups:
         made.centre[:] = np.concatenate([s.centres for s in spheres])
         made.radius[:] = np.concatenate([s.radii for s in spheres])
@@ -266,10 +292,11 @@ def groups_near(robot: ROBOT, layout: Layout, data: Any, scene: SCENE) -> list[i
         while tree.parent[first] >= 0 and layout.path[tree.parent[first]]:
             first = int(tree.parent[first])
         spheres = slice(robot.first[g], robot.first[g + 1])
-        k = layout.columns.tolist().index(min(k for k in layout.path[first]))
+        k = layout.driven.index(min(layout.path[first]))
         radius = np.inf
-        if tree.kind[first] == JointKind.REVOLUTE:
-            radius = robot.reach[g, k] + robot.radius[spheres].max() + robot.margin
+        if tree.kind[first] == JointKind.REVOLUTE and layout.ratio[k] != 0.0:
+            reach = robot.reach[g, layout.place_of[k]] / abs(layout.ratio[k])
+            radius = reach + robot.radius[spheres].max() + robot.margin
         above = int(tree.parent[first])
         centre = np.array(tree.position_pj[first])
         if above >= 0:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
 from kido.errors import ModelError
+from kido.ik.coupling import coupling_of
 from kido.jit import kernel
 from kido.joints import JointKind
 from kido.math.so3 import (
@@ -101,6 +102,8 @@ class Space:
         self.kind, self.places = np.zeros(len(columns), np.int64), list[slice | None]()
         lower, upper = (np.array(v)[columns] for v in (skeleton.position_lower_limits, skeleton.position_upper_limits))
         endless = ~np.isfinite(lower) & ~np.isfinite(upper)
+        coupling = coupling_of(skeleton)
+        leads = np.isin(columns, coupling.master[coupling.mimics_of(columns)])  # a turn of these turns others by more
         dofs = [skeleton.dofs[int(k)] for k in columns]
         for at, dof in enumerate(dofs):
             joint, names = dof.joint, [other.name for other in dof.joint.dofs]
@@ -110,7 +113,7 @@ class Space:
                     f"planning: coordinate {dof.name!r} is of a {found} joint; expected one of these: {kinds} (give "
                     "the coordinates to plan as `dofs`)"
                 )
-            if joint.kind == JointKind.REVOLUTE and endless[at]:
+            if joint.kind == JointKind.REVOLUTE and endless[at] and not leads[at]:
                 self.kind[at] = CIRCLE
             if joint.kind in ROTATING and dof.name in names[:3] and self.kind[at] != WITHIN:
                 own = slice(at, at + 3)

@@ -302,11 +302,13 @@ def check_eight(check, every, certified, unused):
 @kernel
 def check_rows(c, n, Q, first):
     """Check eight states of Q from a row on; the last one again where there are fewer."""
-    column, lanes = c.robot.column, n.hit.shape[0]
+    b, column, lanes = c.robot, c.robot.column, n.hit.shape[0]
     for lane in range(lanes):
         row = min(first + lane, Q.shape[0] - 1)
         for k in range(column.shape[0]):
             n.q[column[k] * lanes + lane] = Q[row, k]
+        for i in range(b.follower.shape[0]):
+            n.q[b.follower[i] * lanes + lane] = b.ratio[i] * n.q[b.leader[i] * lanes + lane] + b.offset[i]
     c.run(c, 1, SAMPLED)
 
 

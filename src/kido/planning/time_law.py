@@ -11,6 +11,7 @@ from kido.attributes import FixedAttributes
 from kido.batch import Batch
 from kido.errors import StateError
 from kido.math.transform import as_numbers
+from kido.planning.arguments import as_whole, numbers
 from kido.planning.errors import PlanningError
 from kido.planning.reachability import fastest
 
@@ -21,6 +22,8 @@ Array = NDArray[np.float64]
 ROUNDING = 1e-10  # share of a limit that is left to rounding
 WINDOWS = 24  # lengths of the filter that are tried for a limit of jerk
 DENSE = 2000  # moments at which jerk is looked at
+DRAWN_IN = 6  # times that limits are drawn in where they do not hold between points
+APART = 1e-3  # share of an even piece that points of a grid are apart at least
 
 
 class CurveLike(Protocol):
@@ -55,10 +58,12 @@ class TimeLaw(FixedAttributes):
 
     def along(self, t: ArrayLike) -> tuple[Array, Array, Array]:
         """s, ds/dt and d2s/dt2 at times [s]; at rest at both ends before and after."""
-        t = np.clip(np.asarray(t, float), 0.0, self.duration)
+        given = np.asarray(t, float)
+        t = np.clip(given, 0.0, self.duration)
         k = np.clip(np.searchsorted(self.times, t, side="right") - 1, 0, len(self.s) - 2)
         e, u = t - self.times[k], self._rate_of_rate[k]
-        rate = self.rates[k] + u * e
+        u = np.where(given == t, u, 0.0)
+        rate = np.where(given == t, self.rates[k] + u * e, 0.0)
         return np.minimum(self.s[k] + self.rates[k] * e + 0.5 * u * e * e, self.s[-1]), rate, u
 
     def positions(self, t: ArrayLike) -> Array:
@@ -105,13 +110,14 @@ def time_optimal(
 ) -> TimeLaw:
     """The fastest time law along a curve, from rest to rest.
 
-    Limits hold at both ends of each of the pieces between points of a grid, on which d2s/dt2 is constant; within a
-    piece of a bent curve they are exceeded by no more than some share of its length squared. Joint forces are those of
-    inverse dynamics, M q'' + C + g, without friction and damping.
+    Limits hold at both ends of each of the pieces between points of a grid, on which d2s/dt2 is constant. Within a
+    piece of a bent curve they may be exceeded, by shares that vanish with its length: most where a curve turns while it
+    is slow. With `between` they hold there too. Joint forces are those of inverse dynamics, M q'' + C + g, without
+    friction and damping.
 
     Args:
         curve: q(s), with derivatives as SciPy's splines have them.
-        points: of the grid: how many, or where.
+        points: of the grid: how many, among which the curve's knots are put, or where.
         velocity, acceleration, force, jerk: limits: one number, one for each coordinate, or (2, n) lower and upper
             [rad/s, rad/s^2, N m, rad/s^3, or of metres].
         skeleton: whose joint forces are limited, all of whose coordinates the curve gives; or a `Batch` of it, which
@@ -119,8 +125,8 @@ def time_optimal(
         jerk: with a limit of it, d2s/dt2 is smoothed by a moving average in time, of the length that makes the law
             shortest; then it is not the fastest one, but within all limits at 20,000 moments.
         interval: of s; None: the curve's knots, `curve.x` or `curve.t`, from first to last.
-        between: points within each piece at which limits of velocity and acceleration are to hold too: the least limit
-            of velocity counts, and the law is stretched by what is left.
+        between: points within each piece at which all limits are to hold too: limits are drawn in at pieces where
+            they would not, and the law is stretched by the little that is left.
 
     Raises:
         StateError: limits or a grid that are none; forces without a skeleton.
@@ -128,63 +134,110 @@ def time_optimal(
 
     Source: see `kido.planning.reachability`.
     """
-    s = grid_of(curve, points, interval)
+    s, between = grid_of(curve, points, interval), as_whole(between, "between", 0)
     d1, d2 = np.asarray(curve(s, 1), float), np.asarray(curve(s, 2), float)
     if d1.ndim != 2 or not (np.isfinite(d1).all() and np.isfinite(d2).all()):
         raise StateError("curve: expected finite derivatives of shape (points, coordinates)")
     n = d1.shape[1]
     keep = 1.0 - ROUNDING
-    limits: list[tuple[Array, Array]] = []
     low, high = limits_of(velocity, "velocity", n)
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = np.abs(np.where(d1 > 0.0, high, low) / d1).min(axis=1)
+    points_between = (s[:-1, None] + np.diff(s)[:, None] * np.arange(1, between + 1) / (between + 1)).ravel()
     if between:
-        inner = s[:-1, None] + np.diff(s)[:, None] * np.arange(1, between + 1) / (between + 1)
-        slope = np.abs(np.asarray(curve(inner.ravel(), 1)))
+        slope = np.abs(np.asarray(curve(points_between, 1)))
         with np.errstate(divide="ignore"):
             least = (np.minimum(high, -low) / slope).min(axis=1).reshape(len(s) - 1, -1).min(axis=1)
         rate = np.minimum(rate, np.minimum(np.append(least, np.inf), np.insert(least, 0, np.inf)))
     most = np.minimum((keep * rate) ** 2, 1e12)
-    low, high = limits_of(acceleration, "acceleration", n)
-    if np.isfinite(low).any() or np.isfinite(high).any():
-        limits.append((low, high))
-    accelerates = bool(limits)
-    if force is not None:
-        limits.append(limits_of(force, "force", n))
-    if not limits:
+    asked = [(what, limits_of(value, what, n)) for what, value in (("acceleration", acceleration), ("force", force))
+             if value is not None]  # fmt: skip
+    asked = [(what, found) for what, found in asked if what == "force" or np.isfinite(found).any()]
+    if not asked:
         raise StateError("time_optimal: expected a limit of acceleration or of force, or the law would jump")
-    a, b, c = np.zeros((3, len(s), n * len(limits)))
-    if accelerates:
-        a[:, :n], b[:, :n] = d1, d2
-    if force is not None:
-        c[:, -n:], a[:, -n:], b[:, -n:] = _force_rows(skeleton, curve, s, d1, d2)
+    names, limits = [what for what, _ in asked], [found for _, found in asked]
     lower, upper = (keep * np.concatenate(some) for some in zip(*limits, strict=True))
-    x, reach = np.zeros(len(s)), np.zeros((len(s), 2))
-    at = fastest(s, a, b, c, lower, upper, np.ascontiguousarray(most), 0.0, 0.0, reach, np.zeros(4), x)
-    if at >= 0 or not (x[1:-1] > 0.0).all():
-        where = int(at) if at >= 0 else 1 + int(np.argmin(x[1:-1]))
-        raise PlanningError(f"the curve cannot be followed within limits at s = {s[where]:.6g}")
+    rows = _rows(names, skeleton, curve, s, d1, d2)
+    x = _fastest(rows, lower, upper, s, most)
+    if between:
+        inner = _rows(names, skeleton, curve, points_between, *(np.asarray(curve(points_between, k)) for k in (1, 2)))
+        x = _held_between(rows, inner, lower, upper, s, most, x)
     law = TimeLaw(curve, s, np.sqrt(x))
-    if between and accelerates:
-        h = np.diff(law.times)[:, None] * np.arange(1, between + 1) / (between + 1)
-        q2 = law.accelerations((law.times[:-1, None] + h).ravel())
-        law = TimeLaw(curve, s, law.rates / np.sqrt(max(1.0, np.maximum(q2 / low, q2 / high).max())))
     if jerk is None:
         return law
     given = (limits_of(velocity, "velocity", n), limits_of(acceleration, "acceleration", n), limits_of(jerk, "jerk", n))
     return _smoothed(law, given, None if force is None else (skeleton, limits_of(force, "force", n)))
 
 
+Rows = tuple[Array, Array, Array]
+
+
+def _rows(names: list[str], skeleton: Any, curve: CurveLike, s: Array, d1: Array, d2: Array) -> Rows:
+    """a, b, c (points, limits) of what is limited, a u + b x + c."""
+    n = d1.shape[1]
+    a, b, c = np.zeros((3, len(s), n * len(names)))
+    if "acceleration" in names:
+        a[:, :n], b[:, :n] = d1, d2
+    if "force" in names:
+        c[:, -n:], a[:, -n:], b[:, -n:] = _force_rows(skeleton, curve, s, d1, d2)
+    return a, b, c
+
+
+def _fastest(rows: Rows, lower: Array, upper: Array, s: Array, most: Array) -> Array:
+    """x at the points s.
+
+    Raises:
+        PlanningError: the curve cannot be followed.
+    """
+    x, reach = np.zeros(len(s)), np.zeros((len(s), 2))
+    at = fastest(s, *rows, lower, upper, np.ascontiguousarray(most), 0.0, 0.0, reach, np.zeros(4), x)
+    if at >= 0 or not (x[1:-1] > 0.0).all():
+        where = int(at) if at >= 0 else 1 + int(np.argmin(x[1:-1]))
+        raise PlanningError(f"the curve cannot be followed within limits at s = {s[where]:.6g}")
+    return x
+
+
+def _held_between(rows: Rows, inner: Rows, lower: Array, upper: Array, s: Array, most: Array, x: Array) -> Array:
+    """x for which limits hold at points within pieces as well, whose rows are `inner`, piece by piece.
+
+    Where a row goes beyond its limit within a piece, a and b at the piece's ends are made larger by as much.
+    """
+    pieces, (a, b, c) = len(s) - 1, inner
+    shares = np.arange(1, len(a) // pieces + 1) / (len(a) // pieces + 1)
+    grown = np.ones_like(rows[0])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for _ in range(DRAWN_IN):
+            u = np.repeat(0.5 * np.diff(x) / np.diff(s), len(shares))
+            y = (x[:-1, None] + np.diff(x)[:, None] * shares).ravel()
+            moved = a * u[:, None] + b * y[:, None]
+            over = np.nan_to_num(np.where(moved > 0.0, moved / (upper - c), moved / (lower - c)), nan=0.0)
+            over = over.reshape(pieces, len(shares), -1).max(axis=1)
+            if over.max() <= 1.0 + ROUNDING:
+                break
+            drawn = np.maximum(over, 1.0)
+            grown *= np.maximum(np.vstack([drawn, drawn[-1:]]), np.vstack([drawn[:1], drawn]))
+            x = _fastest((grown * rows[0], grown * rows[1], rows[2]), lower, upper, s, most)
+    return x / max(1.0, over.max())
+
+
 def grid_of(curve: CurveLike, points: Any, interval: tuple[float, float] | None) -> Array:
+    knots = getattr(curve, "x", getattr(curve, "t", None))
     if interval is None:
-        knots = getattr(curve, "x", getattr(curve, "t", None))
         if knots is None:
             raise StateError("curve: it has no knots `x` or `t`; give the interval of s")
         interval = float(knots[0]), float(knots[-1])
+    ends = numbers(interval, "interval")
+    if ends.shape != (2,) or not ends[0] < ends[1]:
+        raise StateError(f"interval: expected two ascending numbers, got {interval!r}")
     if np.ndim(points) == 0:
         if isinstance(points, bool) or not isinstance(points, int | np.integer) or points < 3:
             raise StateError(f"points: expected a whole number of at least 3 or an array, got {points!r}")
-        return np.linspace(*interval, int(points))
+        s = np.linspace(*ends, int(points))
+        if knots is None:
+            return s
+        inside = np.asarray(knots, float)
+        s = np.union1d(s, inside[(inside > ends[0]) & (inside < ends[1])])
+        return s[np.append(np.diff(s) > APART * (ends[1] - ends[0]) / points, True)]
     s = np.ascontiguousarray(points, float)
     if s.ndim != 1 or len(s) < 3 or not np.isfinite(s).all() or not (np.diff(s) > 0.0).all():
         raise StateError("points: expected at least 3 finite, ascending numbers")
