@@ -76,6 +76,15 @@ def test_two_of_which_one_floats() -> None:
     check(made)
 
 
+def test_surfaces_of_their_own_have_no_part_in_the_air() -> None:
+    """Two coefficients of friction make a table of surfaces, which a step without contacts does not read."""
+    skeleton = chain(hinges(2), free_base=True)
+    skeleton.bodies[0].add_shape(kido.Sphere(0.01), surface=kido.Surface(friction=0.5, secondary_friction=0.2))
+    made = world(skeleton, ground=False, time_step=1e-3)
+    assert made.engine.surfaces.container.mode != 0
+    check(made)
+
+
 @pytest.mark.parametrize("what", ["a push", "no gravity", "a spring"])
 def test_what_formulas_leave_out_goes_by_dual_numbers(what: str) -> None:
     skeleton = chain(hinges(2), free_base=True)
