@@ -165,9 +165,11 @@ def test_a_world_is_driven_by_name() -> None:
 
 
 def test_what_is_left_out_is_said() -> None:
-    text = text_of('<adhesion name="sticky" body="f" ctrlrange="0 1"/><motor name="m" joint="h" armature="0.1"/>')
+    text = text_of(
+        '<adhesion name="sticky" body="f" ctrlrange="0 1"/><motor name="m" joint="h" delay="0.1" nsample="2"/>'
+    )
     warnings = mjcf.read(text).skeletons[0].warnings
     assert any("actuators along bodies (adhesion) are left out: 1 (sticky)" in w for w in warnings)
-    assert any("armature of actuators is left out: 1 (m)" in w for w in warnings)
+    assert any("delay of actuators is left out: 1 (m)" in w for w in warnings)
     with pytest.raises(kido.FileFormatError, match="sticky: actuators along bodies"):
         mjcf.read(text, strict=True)

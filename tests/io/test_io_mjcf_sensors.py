@@ -147,14 +147,12 @@ def test_mocap_bodies_go_where_keyframes_have_them() -> None:
 
 
 def test_mistakes_are_named() -> None:
-    world = mjcf.read(
-        text_of('<clock name="time"/><geomdist name="far" geom1="g" body2="p"/>'.replace("geomdist", "distance"), KEYS)
-    )
+    world = mjcf.read(text_of('<clock name="time"/><user name="far" dim="1"/>', KEYS))
     with pytest.raises(kido.NameLookupError, match="no keyframe 'down'; expected one of: up, rest"):
         world.set_keyframe("down")
     with pytest.raises(kido.NameLookupError, match="no sensor 'far'; expected one of: time"):
         world.sensors["far"]
-    assert any("sensors of kind geomdist are left out: 1 (far)" in w for w in world.skeletons[0].warnings)
+    assert any("sensors of kind user are left out: 1 (far)" in w for w in world.skeletons[0].warnings)
     with pytest.raises(kido.ModelError, match="has no actuators"):
         _ = mjcf.read("<mujoco/>").actuators
 

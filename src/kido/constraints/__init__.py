@@ -2,6 +2,7 @@
 
 from kido.constraints import joint_constraints
 from kido.constraints.axis_constraint import AngleConstraint, AxisForces, TravelConstraint
+from kido.constraints.ball_limit import BallLimit
 from kido.constraints.body_constraint import BodyConstraint
 from kido.constraints.constraint import Constraint, UserConstraint
 from kido.constraints.coupler import CouplerConstraint, CouplerForces, DifferentialConstraint, GearConstraint
@@ -10,6 +11,7 @@ from kido.constraints.joint_constraints import *
 __all__ = [
     "AngleConstraint",
     "AxisForces",
+    "BallLimit",
     "BodyConstraint",
     "Constraint",
     "CouplerConstraint",

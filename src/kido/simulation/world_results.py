@@ -52,7 +52,9 @@ class WorldResults(WorldStructure):
         return self.engine.world.unconverged
 
     @in_turn
-    def step_derivatives(self, parameters: Mapping[str, Any] | Sequence[str] = (), steps: int = 1) -> StepDerivatives:
+    def step_derivatives(
+        self, parameters: Mapping[str, Any] | Sequence[str] = (), steps: int = 1, smoothing: float = 0.0
+    ) -> StepDerivatives:
         """Derivatives of the next step, or of several, from the present state with the present commands.
 
         d(q, u)+ / d(q, u), / d commands and / d parameters, exact for steps as they are: mid-step, contacts that stick
@@ -67,11 +69,14 @@ class WorldResults(WorldStructure):
                 "coulomb_friction", "position_gain" and "velocity_gain" of coordinates. Names, for all of these that
                 move; or lists of bodies, shapes or coordinates by name.
             steps: how many, under the same commands.
+            smoothing: s [m/s, rad/s]; the step stays as it is, but modes that are about that speed apart are mixed: one
+                at a margin m counts (1 + m / sqrt(m^2 + s^2)) / 2. So contacts that are found but do not touch yet, and
+                bodies that friction holds, have gradients too. 0: none of it.
 
         Raises:
             ModelError: a world with soft bodies, closed loops, constraints, rolling friction, sleep, controllers,
                 pushes, bodies that are swept or another integrator than `MoreauMidpoint`, which is named; or parameters
-                of other things.
+                of other things; a smoothing that is no speed.
             NameLookupError: a parameter that there is not.
             StateError: a state from which a step fails.
 
@@ -81,11 +86,11 @@ class WorldResults(WorldStructure):
         """
         from kido.simulation.gradients.derivatives import step_derivatives  # needs the compiler
 
-        return step_derivatives(self, parameters, steps)  # type: ignore[arg-type]
+        return step_derivatives(self, parameters, steps, smoothing)  # type: ignore[arg-type]
 
     @in_turn
     def pull_back(
-        self, gradient: ArrayLike, parameters: Mapping[str, Any] | Sequence[str] = ()
+        self, gradient: ArrayLike, parameters: Mapping[str, Any] | Sequence[str] = (), smoothing: float = 0.0
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, NDArray[np.float64]]]:
         """Gradient of a number by the present state, commands and parameters, from that by the state after a step.
 
@@ -93,7 +98,7 @@ class WorldResults(WorldStructure):
 
         Args:
             gradient: by positions, along velocities, and velocities after the step (2n,).
-            parameters: as for `step_derivatives`.
+            parameters, smoothing: as for `step_derivatives`.
 
         Returns:
             By the state (2n,), by commands (n,), and by parameters, by name.
@@ -104,7 +109,7 @@ class WorldResults(WorldStructure):
         """
         from kido.simulation.gradients.derivatives import pull_back  # needs the compiler
 
-        return pull_back(self, gradient, parameters)  # type: ignore[arg-type]
+        return pull_back(self, gradient, parameters, smoothing)  # type: ignore[arg-type]
 
     @in_turn
     def rollout_gradient(
@@ -113,6 +118,7 @@ class WorldResults(WorldStructure):
         gradient: Callable[[int, Any], ArrayLike | None],
         parameters: Mapping[str, Any] | Sequence[str] = (),
         checkpoints: int | None = None,
+        smoothing: float = 0.0,
     ) -> RolloutGradient:
         """Gradient of a loss over many steps by the present state, the commands of each step, and parameters.
 
@@ -126,7 +132,7 @@ class WorldResults(WorldStructure):
             commands: of each step (N, n).
             gradient: called with k = 1..N and the world after step k: the gradient of what that adds to the loss by
                 positions, along velocities, and velocities (2n,), or None: it adds nothing.
-            parameters: as for `step_derivatives`.
+            parameters, smoothing: as for `step_derivatives`.
             checkpoints: steps from one snapshot to the next; None: the root of N.
 
         Raises:
@@ -139,7 +145,7 @@ class WorldResults(WorldStructure):
         """
         from kido.simulation.gradients.rollout import rollout_gradient  # needs the compiler
 
-        return rollout_gradient(self, commands, gradient, parameters, checkpoints)  # type: ignore[arg-type]
+        return rollout_gradient(self, commands, gradient, parameters, checkpoints, smoothing)  # type: ignore[arg-type]
 
     @in_turn
     def reset_totals(self) -> None:

@@ -56,7 +56,7 @@ class BodyNode(BodyEditing, BodyLoads, BodyCom, BodySurfaces, Carrier, FixedAttr
         self._parent = parent
         self._children: list[BodyNode] = []
         self._inertia = inertia
-        self._gravity = True
+        self._gravity: bool | float = True
         self._collidable = True
         self._continuous = False
         self._nodes: list[Node] = []
@@ -135,14 +135,22 @@ class BodyNode(BodyEditing, BodyLoads, BodyCom, BodySurfaces, Carrier, FixedAttr
         return fixed(self.skeleton.articulated_inertias()[self._index])
 
     @property
-    def gravity(self) -> bool:
-        """Whether gravity acts on it."""
+    def gravity(self) -> bool | float:
+        """Whether gravity acts on it; or what share of it does, at most 1: 0.3, or -0.1 for what rises in a fluid."""
         return self._gravity
 
     @gravity.setter
     @edits
-    def gravity(self, value: bool) -> None:
-        self._gravity = as_flag(value, f"body {self.name!r}: gravity")
+    def gravity(self, value: bool | float) -> None:
+        number = isinstance(value, float | np.floating) and np.isfinite(value) and value <= 1.0
+        if number and value not in (0.0, 1.0):
+            self._gravity = float(value)
+        elif number or (isinstance(value, bool | int | np.bool_ | np.integer) and value in (0, 1)):
+            self._gravity = bool(value)
+        else:
+            raise ModelError(
+                f"body {self.name!r}: gravity: expected True or False, or a share of at most 1.0, got {value!r}"
+            )
         self.skeleton.structure_changed()
 
     @property

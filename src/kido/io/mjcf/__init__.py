@@ -11,11 +11,13 @@ of a file is what is read. What the format means here:
   they are joints of bodies without mass in between. Positions of hinges and slides are MuJoCo's; `MujocoLayout` turns
   whole states.
 - Geoms of groups 0 to 2 are seen, those with `contype` or `conaffinity` or in pairs collide. Contacts are rigid with
-  exact friction; the pair's friction is the greater. With `contacts="springs"` they are as soft as `solref` says.
+  exact friction; the pair's friction is the greater. With `contacts="springs"` they swing as `solref` says; `solimp`
+  has no part in it, so that weights sink in 1 / (1 - impedance) times as deep as in MuJoCo.
 
 - Actuators and tendons are those of `kido.actuation`: `kido.actuation.Actuators.of(world)` has them by name.
 
-- Equalities that are active are constraints of the world and hold rigidly, limits and friction of tendons as well.
+- Equalities that are active are constraints of the world and hold rigidly, limits and friction of tendons as well, and
+  the angles of ball joints (`kido.BallLimit`). Limits hold where MuJoCo's begin to push, a margin before the range.
 - A fluid (`density`, `viscosity`, `wind`) is a `kido.environment.Medium` of each skeleton that moves.
 - The world is a `MjcfWorld`: `actuators`, `sensors` and `keyframes` by name.
 
@@ -43,7 +45,8 @@ from kido.io.mjcf.fluid import add_media
 from kido.io.mjcf.remarks import LeftOut
 from kido.io.mjcf.sensors import Sensor, SensorReader, Sensors
 from kido.io.mjcf.shapes import ShapeReader
-from kido.io.mjcf.trees import Trees
+from kido.io.mjcf.trees import NO_GRAVITY, Trees
+from kido.io.mjcf.unread import say_what_is_not_read
 from kido.io.mjcf.worlds import Keyframe, MjcfWorld, keyframes_of
 from kido.io.xml import is_text
 
@@ -51,7 +54,6 @@ __all__ = ["Keyframe", "MjcfSurfaces", "MjcfWorld", "Sensor", "Sensors", "compil
 
 CONTACTS = ("rigid", "springs")
 FLEXES = ("error", "skip")
-NO_GRAVITY = 1 << 7  # of mjtDisableBit
 
 
 @named_arguments
@@ -111,11 +113,13 @@ def read(
     filter_contacts(world, trees, shapes, left_out)
     reader = ActuatorReader(trees, left_out)
     actuators = reader.add_to(world)
-    world.have(SensorReader(trees, actuators, left_out).sensors(), keyframes_of(trees, world, actuators))
+    world.have(SensorReader(trees, shapes, actuators, left_out).sensors(), keyframes_of(trees, world, actuators))
     equalities = EqualityReader(reader, world, actuators)
     equalities.add_equalities()
     equalities.add_tendons()
+    equalities.add_ball_limits()
     add_media(trees, world)
+    say_what_is_not_read(model, left_out)
     trees.skeletons[0].warnings.extend(left_out.remarks())
     return world
 

@@ -87,18 +87,34 @@ class ActuatorReader:
             )
         else:
             transmission = Path([self._item(k) for k in items])
-        for key in ("armature", "springyield", "dampingpoly", "stiffnesspoly"):
+        for key in ("springyield", "dampingpoly", "stiffnesspoly"):
             if np.any(getattr(m, f"tendon_{key}")[t]):
                 self.left_out.add(f"{key} of tendons is left out", name)
+        own = [a for a in range(int(m.nactuator)) if m.actuator_trntype[a] == TENDON and m.actuator_trnid[a, 0] == t]
+        squares = [(a, float(m.actuator_gear[a, 0]) ** 2) for a in own]
+        self._add_armature(
+            transmission, float(m.tendon_armature[t]) + sum(g * float(m.actuator_armature[a]) for a, g in squares), name
+        )
+        damping = float(m.tendon_damping[t]) + sum(g * float(m.actuator_damping[a]) for a, g in squares)
         limited = bool(m.tendon_actfrclimited[t])
         return Tendon(
             name,
             transmission,
             stiffness=float(m.tendon_stiffness[t]) * self.trees.switched(NO_SPRINGS),
-            damping=float(m.tendon_damping[t]) * self.trees.switched(NO_DAMPERS),
+            damping=damping * self.trees.switched(NO_DAMPERS),
             rest=(float(m.tendon_lengthspring[t, 0]), float(m.tendon_lengthspring[t, 1])),
             force_range=_range(m.tendon_actfrcrange[t], limited),
         )
+
+    def _add_armature(self, transmission: Any, armature: float, name: str) -> None:
+        """The inertia of a rotor that turns with a length is that of the one joint which the length is of."""
+        if not armature:
+            return
+        if not isinstance(transmission, Linear) or len(transmission.terms) != 1:
+            self.left_out.add("armature along several joints is left out", name)
+            return
+        ((dof, factor),) = transmission.terms
+        dof.armature += armature * factor**2
 
     def _linear(self, terms: list[tuple[int, float]]) -> Linear:
         """Of joints and factors."""
@@ -133,7 +149,7 @@ class ActuatorReader:
         if kinds[0] >= len(DYNAMICS) or kinds[1] >= len(GAINS) or kinds[2] >= len(BIASES):
             self.left_out.add("actuators of other kinds than gain and bias (motors, PID, plugins) are left out", name)
             return None
-        for key in ("armature", "damping", "dampingpoly", "delay"):
+        for key in ("dampingpoly", "delay"):
             if np.any(getattr(m, f"actuator_{key}")[a]):
                 self.left_out.add(f"{key} of actuators is left out", name)
         gear = np.asarray(m.actuator_gear[a], float)
@@ -141,6 +157,7 @@ class ActuatorReader:
             transmission: Any = self.tendons[int(m.actuator_trnid[a, 0])]
         else:
             transmission = self._on_site(a, gear) if kind == SITE else self._on_joint(a, kind, gear)
+            self._add_rotor(a, transmission, name)
         numbers = {key: np.asarray(getattr(m, f"actuator_{key}prm")[a], float) for key in ("dyn", "gain", "bias")}
         for key, which in (("gain", 1), ("bias", 2)):
             if kinds[which] == 2 and numbers[key][2] < 0.0:  # a muscle's force by the acceleration that it gives
@@ -165,6 +182,16 @@ class ActuatorReader:
             early=bool(m.actuator_actearly[a]),
             active=self.trees.switched(NO_ACTUATION) and not disabled,
         )
+
+    def _add_rotor(self, a: int, transmission: Any, name: str) -> None:
+        """Inertia and damping of an actuator's own rotor, on its joint."""
+        armature, damping = (float(getattr(self.model, f"actuator_{key}")[a]) for key in ("armature", "damping"))
+        self._add_armature(transmission, armature, name)
+        if damping and isinstance(transmission, Linear):
+            ((dof, gear),) = transmission.terms
+            dof.damping += damping * gear**2 * self.trees.switched(NO_DAMPERS)
+        elif damping:
+            self.left_out.add("damping of actuators that are not along a hinge, a slide or a tendon is left out", name)
 
     def _on_joint(self, a: int, kind: int, gear: Array) -> Any:
         m, j = self.model, int(self.model.actuator_trnid[a, 0])

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from kido.io.mjcf.remarks import LeftOut
-from kido.io.mjcf.shapes import ShapeReader, softness_of
+from kido.io.mjcf.shapes import DEFAULT_SOLIMP, DEFAULT_SOLREF, SUNK, ShapeReader, softness_of
 from kido.io.mjcf.trees import Trees
 from kido.simulation import ContactSurface, ContactSurfaceHandler, World
 from kido.simulation.collision_filter import ADJACENT
@@ -72,6 +74,8 @@ def filter_contacts(world: World, trees: Trees, shapes: ShapeReader, left_out: L
         _lift_base(world, trees)
     if int(m.opt.cone) == PYRAMIDAL and _has_friction(m):
         left_out.note("pyramids of friction are the round cones that they stand for", "option")
+    if shapes.springs and shapes.nodes:
+        left_out.note(SUNK, "option")
     _say_what_mixes(m, shapes, left_out)
     found: dict[frozenset[Key], ContactSurface] = {}
     for k in range(int(m.npair)):
@@ -113,8 +117,12 @@ def _pair_surface(m: Any, k: int, springs: bool, left_out: LeftOut) -> ContactSu
     first, second, spin, roll, roll_2 = (float(value) for value in m.pair_friction[k])
     if first != second or (roll != roll_2 and dimensions == 6):
         left_out.add("pairs whose friction depends on the direction have the mean", name)
-    if m.pair_margin[k] or m.pair_gap[k]:
-        left_out.add("margin and gap of pairs are left out", name)
+    if not np.allclose(m.pair_solimp[k], DEFAULT_SOLIMP):
+        left_out.add("solimp is left out: " + (SUNK if springs else "contacts are rigid"), name)
+    if not springs and not np.allclose(m.pair_solref[k], DEFAULT_SOLREF):
+        left_out.add("solref is left out: contacts are rigid", name)
+    if m.pair_margin[k] != m.pair_gap[k]:
+        left_out.add("margins of geoms beyond their gap are left out: contacts push where surfaces meet", name)
     return ContactSurface(
         friction=0.5 * (first + second) if dimensions >= 3 else 0.0,
         torsional_friction=spin if dimensions >= 4 else 0.0,

@@ -9,9 +9,16 @@ from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
 
 from kido.actuation import Actuators, Linear, TendonLimits
-from kido.constraints import BallJointConstraint, CouplerConstraint, CouplerForces, UserConstraint, WeldJointConstraint
+from kido.constraints import (
+    BallJointConstraint,
+    BallLimit,
+    CouplerConstraint,
+    CouplerForces,
+    UserConstraint,
+    WeldJointConstraint,
+)
 from kido.io.mjcf.actuators import ActuatorReader
-from kido.io.mjcf.trees import NO_CONSTRAINTS, NO_FRICTION, NO_LIMITS, pose
+from kido.io.mjcf.trees import BALL, NO_CONSTRAINTS, NO_FRICTION, NO_LIMITS, pose
 from kido.simulation import World
 from kido.skeleton import BodyNode, DegreeOfFreedom
 
@@ -141,6 +148,15 @@ class EqualityReader:
         terms = dict(transmission.terms) if isinstance(transmission, Linear) else None
         return float(m.tendon_length0[k]), terms
 
+    def add_ball_limits(self) -> None:
+        """Add the limits of ball joints' angles."""
+        m = self.model
+        for j in np.flatnonzero((m.jnt_type == BALL) & m.jnt_limited.astype(bool)).tolist():
+            limit = float(m.jnt_range[j].max() - m.jnt_margin[j])
+            if self.trees.switched(NO_LIMITS | NO_CONSTRAINTS) and limit < np.pi:
+                joint = self.trees.dofs[int(m.jnt_dofadr[j])].joint
+                self.world.add_constraint(BallLimit(joint, limit))
+
     def add_tendons(self) -> None:
         """Add limits and friction."""
         m = self.model
@@ -148,8 +164,7 @@ class EqualityReader:
             limited = bool(m.tendon_limited[k]) and self.trees.switched(NO_LIMITS | NO_CONSTRAINTS)
             lower, upper = (float(x) for x in m.tendon_range[k]) if limited else (-np.inf, np.inf)
             dry = float(m.tendon_frictionloss[k]) * self.trees.switched(NO_FRICTION | NO_CONSTRAINTS)
-            if m.tendon_margin[k]:
-                self.left_out.add("margins of limits are left out", tendon.name)
+            lower, upper = lower + float(m.tendon_margin[k]), upper - float(m.tendon_margin[k])
             if not limited and not dry:
                 continue
             if isinstance(tendon.transmission, Linear):

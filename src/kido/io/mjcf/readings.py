@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from kido.actuation import Actuators
-from kido.collision import RaycastOption
+from kido.collision import KidoCollisionDetector, Placed, RaycastOption
 from kido.io.mjcf.zones import Zone
 from kido.reprs import brief
 from kido.simulation import World
-from kido.skeleton import BodyNode, DegreeOfFreedom
+from kido.skeleton import BodyNode, DegreeOfFreedom, ShapeNode
 
 Array = NDArray[np.float64]
+SMALL = 1e-15  # MuJoCo's smallest divisor
 FARTHEST = 1000.0  # [m] that rangefinders look
 
 
@@ -213,6 +214,85 @@ def rangefinder(world: World, site: Frame) -> float:
     return FARTHEST * float(found.fractions[0]) if found.hit[0] else -1.0
 
 
+@dataclass(frozen=True)
+class Lens:
+    """What a camera of MJCF makes of points in its axes, which look along -z.
+
+    Attributes:
+        focal: (2,) focal lengths in pixels.
+        centre: (2,) half of the image's pixels.
+    """
+
+    focal: Array
+    centre: Array
+    __repr__ = brief
+
+
+def camera_projection(world: World, site: Frame, camera: Frame, lens: Lens) -> Array:
+    """Pixel (2,) at which a camera sees a site, counted from the image's upper left corner."""
+    x, y, z = np.linalg.inv(camera.pose)[:3] @ site.pose[:, 3]
+    z = z if abs(z) > SMALL else SMALL
+    return lens.centre + lens.focal * np.array([-x, y]) / z
+
+
+def inside_site(world: World, frame: Frame, site: Frame, zone: Zone) -> float:
+    """1 if the origin of a frame is in the volume of a site, else 0."""
+    X = site.pose
+    return float(zone.contains(X[:3, :3].T @ (frame.pose[:3, 3] - X[:3, 3])))
+
+
+def limit_distance(world: World, dof: DegreeOfFreedom) -> float:
+    """How far a coordinate is beyond its nearer limit, negative [m, rad]; 0 within its range."""
+    return min(dof.position - dof.position_lower_limit, dof.position_upper_limit - dof.position, 0.0)
+
+
+def limit_velocity(world: World, dof: DegreeOfFreedom) -> float:
+    """Rate of that [m/s, rad/s]; 0 within its range."""
+    if dof.position < dof.position_lower_limit:
+        return dof.velocity
+    return -dof.velocity if dof.position > dof.position_upper_limit else 0.0
+
+
+def tendon_limit(world: World, index: int, lower: float, upper: float, rate: bool) -> float:
+    """The same of a tendon's length, or of its rate."""
+    made = Actuators.of(world)
+    length, speed = float(made.tendon_lengths[index]), float(made.tendon_velocities[index])
+    if length < lower:
+        return speed if rate else length - lower
+    if length > upper:
+        return -speed if rate else upper - length
+    return 0.0
+
+
+def nearest(world: World, first: list[ShapeNode], second: list[ShapeNode], most: float, what: str) -> Any:
+    """Least distance [m] of two sets of shapes, up to `most`; its direction, from the first to the second; or its ends.
+
+    Where they are farther apart `most`, or zeros.
+    """
+    group_a, group_b = (
+        KidoCollisionDetector().create_group(*(Placed(n.shape, n.body, n.relative_transform) for n in nodes))
+        for nodes in (first, second)
+    )
+    found = group_a.distance(group_b)
+    if not found.distance < most:
+        return most if what == "geomdist" else np.zeros(3 if what == "geomnormal" else 6)
+    if what == "geomdist":
+        return found.distance
+    return found.normal if what == "geomnormal" else np.concatenate([found.point_a, found.point_b])
+
+
+def potential_energy(
+    world: World, parts: Parts, gravity: Array, springs: list[tuple[DegreeOfFreedom, float, float]], strings: list[Any]
+) -> float:
+    """Of weight, with all of gravity, of springs at coordinates and of tendons [J]."""
+    total = -sum(m * float(gravity @ f.pose[:3, 3]) for f, m, _ in parts)
+    total += sum(0.5 * k * (dof.position - rest) ** 2 for dof, k, rest in springs)
+    for index, k, low, high in strings:
+        length = float(Actuators.of(world).tendon_lengths[index])
+        total += 0.5 * k * max(low - length, length - high, 0.0) ** 2
+    return total
+
+
 Parts = list[tuple[Frame, float, Array]]
 
 
@@ -245,7 +325,14 @@ def kinetic_energy(world: World) -> float:
     return sum(s.kinetic_energy for s in world.skeletons)
 
 
-OF_DOFS = {"jointpos": joint_position, "jointvel": joint_velocity, "jointactfrc": joint_force}
+OF_DOFS = {
+    "jointpos": joint_position,
+    "jointvel": joint_velocity,
+    "jointactfrc": joint_force,
+    "jointlimitpos": limit_distance,
+    "jointlimitvel": limit_velocity,
+}
+OF_GEOMS = ("geomdist", "geomnormal", "geomfromto")
 OF_BALLS = {"ballquat": ball_quaternion, "ballangvel": ball_velocity}
 OF_ACTUATORS = {
     "tendonpos": "tendon_lengths",

@@ -15,9 +15,10 @@ from kido.attributes import FixedAttributes
 from kido.errors import NameLookupError
 from kido.io.mjcf import readings
 from kido.io.mjcf.compiler import mujoco
-from kido.io.mjcf.readings import Frame, ReadingOf
+from kido.io.mjcf.readings import Frame, Lens, ReadingOf
 from kido.io.mjcf.remarks import LeftOut
-from kido.io.mjcf.trees import Trees, pose
+from kido.io.mjcf.shapes import ShapeReader
+from kido.io.mjcf.trees import NO_GRAVITY, NO_SPRINGS, PLACEMENT, Trees, pose
 from kido.io.mjcf.zones import Zone
 from kido.simulation import World
 
@@ -107,11 +108,12 @@ class SensorReader:
 
     Args:
         trees: bodies and coordinates.
+        shapes: of geoms.
         actuators: of the world, if it has any.
     """
 
-    def __init__(self, trees: Trees, actuators: Actuators | None, left_out: LeftOut):
-        self.model, self.trees, self.left_out = trees.model, trees, left_out
+    def __init__(self, trees: Trees, shapes: ShapeReader, actuators: Actuators | None, left_out: LeftOut):
+        self.model, self.trees, self.shapes, self.left_out = trees.model, trees, shapes, left_out
         self.names = [] if actuators is None else actuators.names
         self.tendons = [] if actuators is None else actuators.tendon_names
 
@@ -137,6 +139,22 @@ class SensorReader:
 
     def _reading(self, k: int, kind: str) -> Reading | None:
         m, number = self.model, int(self.model.sensor_objid[k])
+        if kind == "camprojection":
+            camera = int(m.sensor_refid[k])
+            return ReadingOf(
+                readings.camera_projection, self._frame(SITE, number), self._frame(CAMERA, camera), self._lens(camera)
+            )
+        if kind == "insidesite":
+            site, frame = int(m.sensor_refid[k]), self._frame(int(m.sensor_objtype[k]), number)
+            return ReadingOf(readings.inside_site, frame, self._frame(SITE, site), Zone.of_site(m, site))
+        if kind in ("tendonlimitpos", "tendonlimitvel"):
+            return self._tendon_limit(number, kind == "tendonlimitvel")
+        if kind in readings.OF_GEOMS:
+            return self._nearest(k, kind)
+        if kind == "e_potential":
+            return self._potential()
+        if kind in ("jointlimitpos", "jointlimitvel") and int(m.jnt_type[number]) not in PLACEMENT:
+            return None
         if kind in readings.OF_DOFS:
             return ReadingOf(readings.OF_DOFS[kind], self.trees.dofs[int(m.jnt_dofadr[number])])
         if kind in readings.OF_BALLS:
@@ -164,6 +182,53 @@ class SensorReader:
         if kind == "magnetometer":
             return ReadingOf(readings.magnetometer, self._frame(SITE, number), np.array(m.opt.magnetic))
         return readings.OF_WORLDS.get(kind)
+
+    def _lens(self, c: int) -> Lens:
+        m = self.model
+        size, pixels = np.asarray(m.cam_sensorsize[c], float), np.asarray(m.cam_resolution[c], float)
+        if size.all():
+            focal = np.asarray(m.cam_intrinsic[c][:2], float) / (size + readings.SMALL) * pixels
+        else:
+            focal = np.full(2, 0.5 / np.tan(0.5 * np.radians(float(m.cam_fovy[c]))) * pixels[1])
+        return Lens(focal, 0.5 * pixels)
+
+    def _tendon_limit(self, t: int, rate: bool) -> Reading | None:
+        m, name = self.model, self.model.tendon(t).name
+        if name not in self.tendons:
+            return None
+        lower, upper = np.asarray(m.tendon_range[t], float) + float(m.tendon_margin[t]) * np.array([1.0, -1.0])
+        if not m.tendon_limited[t]:
+            lower, upper = -np.inf, np.inf
+        return ReadingOf(readings.tendon_limit, self.tendons.index(name), float(lower), float(upper), rate)
+
+    def _nearest(self, k: int, kind: str) -> Reading | None:
+        """Between geoms, or all those of bodies; None if some are no shapes."""
+        m, ends = self.model, []
+        for what, number in (
+            (int(m.sensor_objtype[k]), int(m.sensor_objid[k])), (int(m.sensor_reftype[k]), int(m.sensor_refid[k])),
+        ):  # fmt: skip
+            own = [number] if what == GEOM else np.flatnonzero(m.geom_bodyid == number).tolist()
+            if not own or not all(g in self.shapes.nodes for g in own):
+                return None
+            ends.append([self.shapes.nodes[g] for g in own])
+        return ReadingOf(readings.nearest, *ends, float(m.sensor_cutoff[k]), kind)
+
+    def _potential(self) -> Reading | None:
+        """None where balls and free joints have springs, whose energy depends on how they turn."""
+        m = self.model
+        stiff = np.flatnonzero(m.jnt_stiffness).tolist() if self.trees.switched(NO_SPRINGS) else []
+        if any(int(m.jnt_type[j]) not in PLACEMENT or np.any(m.jnt_stiffnesspoly[j]) for j in stiff):
+            return None
+        springs = [
+            (self.trees.dofs[int(m.jnt_dofadr[j])], float(m.jnt_stiffness[j]), float(m.qpos_spring[m.jnt_qposadr[j]]))
+            for j in stiff
+        ]
+        strings = [
+            (self.tendons.index(m.tendon(t).name), float(m.tendon_stiffness[t]), *m.tendon_lengthspring[t].tolist())
+            for t in (np.flatnonzero(m.tendon_stiffness).tolist() if self.trees.switched(NO_SPRINGS) else [])
+        ]
+        gravity = np.array(m.opt.gravity) * self.trees.switched(NO_GRAVITY)
+        return ReadingOf(readings.potential_energy, self._subtree(0), gravity, springs, strings)
 
     def _frame(self, kind: int, number: int) -> Frame:
         m = self.model

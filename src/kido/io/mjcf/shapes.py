@@ -30,6 +30,8 @@ PRIMITIVES: dict[int, Callable[[Any], Shape]] = {
     BOX: lambda size: Box((2.0 * size[0], 2.0 * size[1], 2.0 * size[2])),
 }
 HIDDEN_GROUP = 3  # geoms of this group and those above are not seen in MuJoCo unless one asks
+# With impedance d, a lone contact of MuJoCo obeys a = (1 - d) a_0 - v 2 / T - r / (T zeta)^2.
+SUNK = "springs swing as solref says, and weights sink in 1 / (1 - impedance) times as deep"
 DEFAULT_RGBA = np.array([0.5, 0.5, 0.5, 1.0], np.float32)
 DEFAULT_SOLREF, DEFAULT_SOLIMP = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)
 MAX_BITS = 62  # classes of shapes that collide alike, a bit each
@@ -164,9 +166,9 @@ class ShapeReader:
         if not self.springs and not np.allclose(solref, DEFAULT_SOLREF):
             self.left_out.add("solref is left out: contacts are rigid", name)
         if not np.allclose(solimp, DEFAULT_SOLIMP):
-            self.left_out.add("solimp is left out", name)
-        if m.geom_margin[g] or m.geom_gap[g]:
-            self.left_out.add("margin and gap of geoms are left out", name)
+            self.left_out.add("solimp is left out: " + (SUNK if self.springs else "contacts are rigid"), name)
+        if m.geom_margin[g] != m.geom_gap[g]:  # else it only finds contacts earlier, which then do not push
+            self.left_out.add("margins of geoms beyond their gap are left out: contacts push where surfaces meet", name)
         if np.any(m.geom_adhesion[g]):
             self.left_out.add("adhesion of geoms is left out", name)
         motion: dict[str, Any] = {}

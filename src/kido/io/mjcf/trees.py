@@ -34,6 +34,7 @@ PLACEMENT = {SLIDE: Hinge.prismatic, HINGE: Hinge.revolute}
 WORLD = "world"
 # Of mjtDisableBit.
 NO_CONSTRAINTS, NO_FRICTION, NO_LIMITS, NO_SPRINGS, NO_DAMPERS = 1, 1 << 2, 1 << 3, 1 << 5, 1 << 6
+NO_GRAVITY = 1 << 7
 
 
 def pose(position: Any, quaternion: Any = (1.0, 0.0, 0.0, 0.0)) -> Array:
@@ -92,10 +93,11 @@ class Trees:
         self.bodies[b] = skeleton.add_body(name, joints[-1], parent, self._inertia(b))
         if int(m.body_mocapid[b]) >= 0:
             skeleton.kinematic = True
-        if float(m.body_gravcomp[b]) == 1.0:
-            self.bodies[b].gravity = False
-        elif m.body_gravcomp[b]:
-            self.left_out.add("gravity is not compensated in part", f"body {name}")
+        compensation = float(m.body_gravcomp[b])
+        if compensation >= 0.0:
+            self.bodies[b].gravity = 1.0 - compensation
+        else:
+            self.left_out.add("gravity cannot be more than there is: gravcomp below zero is left out", f"body {name}")
 
     def _free_skeleton_name(self, name: str) -> str:
         return f"{name}_" if name == WORLD else name
@@ -208,8 +210,9 @@ class Trees:
             limited = m.jnt_limited[ids].astype(bool) & self.switched(NO_LIMITS | NO_CONSTRAINTS)
             found["initial_position"] = m.qpos0[at]
             found["rest_position"] = m.qpos_spring[at]
-            found["position_lower_limit"] = np.where(limited, m.jnt_range[ids, 0], -np.inf)
-            found["position_upper_limit"] = np.where(limited, m.jnt_range[ids, 1], np.inf)
+            margin = m.jnt_margin[ids]  # from which on a limit pushes: that is where it holds
+            found["position_lower_limit"] = np.where(limited, m.jnt_range[ids, 0] + margin, -np.inf)
+            found["position_upper_limit"] = np.where(limited, m.jnt_range[ids, 1] - margin, np.inf)
             forced = m.jnt_actfrclimited[ids].astype(bool)
             if forced.any():
                 found["force_lower_limit"] = np.where(forced, m.jnt_actfrcrange[ids, 0], -np.inf)
@@ -223,12 +226,8 @@ class Trees:
                 self.left_out.add("springs of ball and free joints have the potential k (1 - cos angle)", name)
             if kind == FREE and np.any(m.dof_armature[dofs]):
                 self.left_out.add("armature of free joints is along the axes of their bodies", name)
-            if m.jnt_limited[ids[0]]:
-                self.left_out.add("limits of ball joints are left out", name)
             if m.jnt_actfrclimited[ids[0]]:
                 self.left_out.add("limits of actuators' force on ball and free joints are left out", name)
         if np.any(m.jnt_stiffnesspoly[ids]) or np.any(m.dof_dampingpoly[dofs]):
             self.left_out.add("stiffness and damping that depend on position and velocity are taken as constant", name)
-        if np.any(m.jnt_margin[ids]):
-            self.left_out.add("margins of limits are left out", name)
         return found

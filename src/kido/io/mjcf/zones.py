@@ -33,6 +33,10 @@ class Zone:
         """That of a site."""
         return cls(int(model.site_type[s]), np.array(model.site_size[s], float))
 
+    def contains(self, p: Array) -> bool:
+        """Whether p, in the axes of the site, is inside."""
+        return self.is_hit(p, np.zeros(3))
+
     def is_hit(self, p: Array, d: Array) -> bool:
         """Whether the ray from p along d meets it, both in the axes of the site; it does if p is inside."""
         r = self.size

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from kido.actuation import ActuatorLink, Actuators, Linear, TendonLimits
-from kido.constraints import BallJointConstraint, CouplerConstraint, CouplerForces, WeldJointConstraint
+from kido.constraints import BallJointConstraint, BallLimit, CouplerConstraint, CouplerForces, WeldJointConstraint
 from kido.environment import FluidBox, Medium
 from kido.environment.medium import LIGHT
 from kido.io.fields import free_name
@@ -78,6 +78,7 @@ class _Writer:
         self.names: dict[Any, str] = {}
         self.geoms = GeomWriter(self.assets, store, unsupported, self.name)
         self.elements: dict[BodyNode, Element] = {}
+        self.balls: dict[Joint, Element] = {}
         self.actuators = ActuatorWriter(
             self.sections["tendon"], self.sections["actuator"], self.names, self.name, self.site, self.geom, unsupported
         )
@@ -155,8 +156,8 @@ class _Writer:
             return
         name = self.names[body] = self.name("body", body.name, skeleton.name)
         element = self.elements[body] = add(self._above(body), "body", name=name, **_placed(X))
-        if not body.gravity:
-            element.set("gravcomp", "1")
+        if body.gravity != 1.0:
+            element.set("gravcomp", number(1.0 - body.gravity))
         if skeleton.kinematic and self._is_top(body) and joint.kind == JointKind.FREE and not body.children:
             element.set("mocap", "true")
         elif not fixed:
@@ -212,7 +213,7 @@ class _Writer:
             made = add(element, "joint", name=name, type=m.kind, pos=vector(frame[:3, 3]))
             start = np.asarray(m.joint.get_property("initial_position"))
             if m.kind == "ball":
-                self.names[m.joint] = name
+                self.names[m.joint], self.balls[m.joint] = name, made
                 self._add_shared(made, m.joint)
                 if not np.allclose(frame[:3, :3], np.eye(3), atol=1e-12):
                     self.unsupported.remark(f"joint '{name}': its coordinates are along the axes of its body")
@@ -288,6 +289,8 @@ class _Writer:
                 made.set("range", vector(np.clip(limits, -MOST, MOST)))
             if isinstance(constraint, CouplerForces) and constraint.coulomb_friction:
                 made.set("frictionloss", number(constraint.coulomb_friction))
+        elif isinstance(constraint, BallLimit) and constraint.joint in self.balls:
+            self.balls[constraint.joint].set("range", vector([0.0, constraint.limit]))
         elif isinstance(constraint, CouplerConstraint):
             self._add_coupler(constraint)
         elif isinstance(constraint, BallJointConstraint | WeldJointConstraint):

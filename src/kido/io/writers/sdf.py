@@ -136,6 +136,8 @@ def _fill_link(
         return
     if not part.body.gravity:
         add(link, "gravity", "false")
+    elif part.body.gravity != 1.0:
+        unsupported.remark(f"body '{part.body.name}': gravity acts on it as a whole")
     for placed in shapes:
         node, transform, shape = placed.node, placed.transform, placed.shape
         if isinstance(shape, Plane) and shape.offset != 0.0:

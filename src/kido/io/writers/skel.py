@@ -141,6 +141,8 @@ def _add_skeleton(
             unsupported.remark(f"body '{part.name}': its soft skin is a mesh and is written as rigid")
         if not part.body.gravity:
             add(body, "gravity", "false")
+        elif part.body.gravity != 1.0:
+            unsupported.remark(f"body '{part.body.name}': gravity acts on it as a whole")
         for placed in shapes[part.name]:
             if soft is not None and placed.node is soft.skin:
                 continue

@@ -88,8 +88,8 @@ def _note_flags(skeleton: Skeleton, unsupported: UnsupportedFeatures) -> None:
     if not skeleton.mobile:
         unsupported.remark(f"skeleton '{skeleton.name}': that it is immobile is left out")
     for body in skeleton.bodies:
-        if not body.gravity:
-            unsupported.remark(f"body '{body.name}': that gravity does not act on it is left out")
+        if body.gravity != 1.0:
+            unsupported.remark(f"body '{body.name}': that gravity does not act on it, or in part, is left out")
 
 
 def _base(parts: list[Part], unsupported: UnsupportedFeatures) -> str | None:

@@ -42,6 +42,7 @@ class StepDifferentiator:
             self.joints += [slice(k, k + each) for k in range(a, b, each)]
         self.charts: list[Array] = []  # of each joint, the rates of its positions by its velocities
         self.impulses: list[Impulses] = []  # of each step
+        self.smoothing = 0.0
         self.after = np.zeros(0)  # positions after the steps
         self._formulas: Formulas | None = None
         self._may_have_formulas = may_have_formulas(engine)
@@ -150,7 +151,7 @@ class StepDifferentiator:
             mirror.begin()
             if k == len(self.impulses):  # all directions have the same
                 bounces = bool(mirror.engine.world.restitute.address)
-                self.impulses.append(Impulses(mirror.engine, problem, impulses, bounces))
+                self.impulses.append(Impulses(mirror.engine, problem, impulses, bounces, self.smoothing))
             problem.free[: problem.num_rows] = self.impulses[k].derivatives(problem)
             mirror.end()
         d = mirror.world.data
@@ -213,23 +214,44 @@ def differentiator(engine: Any) -> StepDifferentiator:
     return engine.differentiator
 
 
-def step_derivatives(world: World, parameters: Mapping[str, Any] | Sequence[str], steps: int) -> StepDerivatives:
+def checked_smoothing(world: World, what: str, smoothing: Any) -> float:
+    """A smoothing as a number.
+
+    Raises:
+        ModelError: it is none.
+    """
+    number = numbers_or_nan(smoothing)
+    if isinstance(smoothing, bool) or number.ndim or not 0.0 <= number < np.inf:
+        raise ModelError(
+            f"world {world.name!r}: {what}: smoothing: expected a speed [m/s] not below 0, got {smoothing!r:.80}"
+        )
+    return float(number)
+
+
+def step_derivatives(
+    world: World, parameters: Mapping[str, Any] | Sequence[str], steps: int, smoothing: float = 0.0
+) -> StepDerivatives:
     """See `World.step_derivatives`."""
     if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 1:
         raise ModelError(
             f"world {world.name!r}: step_derivatives: steps: expected a number of steps above 0, got {steps!r}"
         )
+    smooth = checked_smoothing(world, "step_derivatives", smoothing)
     wanted, engine = directions(world, parameters), world.engine
     check_supported(world)
-    formulas = differentiator(engine).formulas() if steps == 1 and not wanted else None
+    formulas = differentiator(engine).formulas() if steps == 1 and not wanted and smooth == 0.0 else None
     known = None if formulas is None else by_formulas(world, formulas)
     if formulas is not None and known is None:
         return formulas.derivatives()
-    return by_duals(world, wanted, int(steps), known)
+    return by_duals(world, wanted, int(steps), known, smooth)
 
 
 def by_duals(
-    world: World, wanted: dict[str, list[list[Change]]], steps: int, known: list[Array] | None = None
+    world: World,
+    wanted: dict[str, list[list[Change]]],
+    steps: int,
+    known: list[Array] | None = None,
+    smoothing: float = 0.0,
 ) -> StepDerivatives:
     """Derivatives of steps by dual numbers; `known`: their impulses.
 
@@ -239,10 +261,10 @@ def by_duals(
     if known is None:
         known = impulses_of_steps(world, steps)
     check_supported(world)  # what surfaces are there is known now
-    return _with_room(world, lambda differentiator: differentiator.derivatives(wanted, known))
+    return _with_room(world, lambda differentiator: differentiator.derivatives(wanted, known), smoothing)
 
 
-def carried_derivatives(world: World, commands: Array) -> Array:
+def carried_derivatives(world: World, commands: Array, smoothing: float = 0.0) -> Array:
     """d(q, u)++ / d(q, u) through what the next step leaves to the one after it (2n, 2n).
 
     A step leaves where contacts were, by which the next one knows how they roll. With A and A+ the derivatives of both
@@ -265,10 +287,10 @@ def carried_derivatives(world: World, commands: Array) -> Array:
     known = impulses_of_steps(world, 2, change)
     if not len(known[0]) or not len(known[1]):
         return np.zeros((2 * n, 2 * n))
-    return _with_room(world, lambda differentiator: differentiator.carried(known, commands))
+    return _with_room(world, lambda differentiator: differentiator.carried(known, commands), smoothing)
 
 
-def _with_room(world: World, of: Callable[[StepDifferentiator], Found]) -> Found:
+def _with_room(world: World, of: Callable[[StepDifferentiator], Found], smoothing: float) -> Found:
     """What a differentiator of the world gives, which is made anew, with more room, where it needs that.
 
     Raises:
@@ -277,24 +299,27 @@ def _with_room(world: World, of: Callable[[StepDifferentiator], Found]) -> Found
     engine = world.engine
     for _ in range(ATTEMPTS):
         try:
-            return of(differentiator(engine))
+            found = differentiator(engine)
+            found.smoothing = smoothing
+            return of(found)
         except NoRoom as full:
             full.mend()
     raise StateError(f"world {world.name!r}: step_derivatives: a step from this state needs ever more room")
 
 
 def pull_back(
-    world: World, gradient: ArrayLike, parameters: Mapping[str, Any] | Sequence[str]
+    world: World, gradient: ArrayLike, parameters: Mapping[str, Any] | Sequence[str], smoothing: float = 0.0
 ) -> tuple[Array, Array, dict[str, Array]]:
     """See `World.pull_back`."""
     n = len(world.engine.data.q)
     g = numbers_or_nan(gradient)
     if g.shape != (2 * n,) or not np.isfinite(g).all():
         raise StateError(f"world {world.name!r}: pull_back: expected {2 * n} finite numbers, got {gradient!r:.80}")
+    smooth = checked_smoothing(world, "pull_back", smoothing)
     wanted = directions(world, parameters)
     check_supported(world)
-    formulas = None if wanted else differentiator(world.engine).formulas()
+    formulas = None if wanted or smooth > 0.0 else differentiator(world.engine).formulas()
     known = None if formulas is None else by_formulas(world, formulas, g)
     if formulas is not None and known is None:
         return formulas.pulled()
-    return by_duals(world, wanted, 1, known).pull_back(g)
+    return by_duals(world, wanted, 1, known, smooth).pull_back(g)

@@ -26,6 +26,7 @@ class Impulses:
         problem: assembled in dual numbers; their values count.
         known: impulses that the step itself finds.
         bounces: whether rebounds have a phase of their own.
+        smoothing: see `Laws`.
 
     Attributes:
         phases: laws and solutions.
@@ -35,7 +36,7 @@ class Impulses:
         StateError: there is no solution of which a derivative could be taken.
     """
 
-    def __init__(self, engine: Any, problem: Any, known: Array, bounces: bool):
+    def __init__(self, engine: Any, problem: Any, known: Array, bounces: bool, smoothing: float = 0.0):
         m, blocks = problem.num_rows, problem.num_blocks
         self.phases: list[Laws] = []
         self.blocks = Blocks(
@@ -57,7 +58,7 @@ class Impulses:
             found = self._scratch(engine, problem)
             solve_problem(found.address, 0, 0, 0)
             start = found.impulse[:m]
-        self.phases.append(Laws(self.blocks, A, free, np.zeros(blocks), start))
+        self.phases.append(Laws(self.blocks, A, free, np.zeros(blocks), start, smoothing))
         if not rebound:
             return
         for island in range(found.num_islands):
@@ -65,7 +66,7 @@ class Impulses:
         if self.raised.any():
             restitute(found.address, 0, 0, 0)
             floor = self.raised * self.phases[0].p[self.blocks.row]
-            self.phases.append(Laws(self.blocks, A, free, floor, found.impulse[:m]))
+            self.phases.append(Laws(self.blocks, A, free, floor, found.impulse[:m], smoothing))
             off = np.abs(self.phases[1].p - found.impulse[:m]).max()
             if off > SAME * np.abs(self.phases[1].p).max():
                 raise StateError("an impact that would create energy was cut short: its derivative is not known")

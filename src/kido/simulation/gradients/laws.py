@@ -6,7 +6,13 @@ v_t = 0, one that slides p_t = mu p_n s, s being the direction of p_t - r v_t fo
 or has v = 0. In each of these modes they are smooth, G dp = -(their derivative at fixed p). Where impulses are not
 determined, as those of four feet, the least change is taken: velocities do not depend on it.
 
-Source: the implicit function theorem on the natural map of the cone (Alart and Curnier 1991).
+With smoothing, modes are mixed: with m by what speed a row is on the side of a mode, and s the smoothing, that mode
+counts sigma(m) = (1 + m / sqrt(m^2 + s^2)) / 2. So the law of a normal, dp = H(m) (dp - r dv) with the step H, becomes
+(1 - sigma) dp = -sigma r dv, the derivative of p = (y + sqrt(y^2 + r^2 s^2)) / 2, y = p - r v, in place of max(0, y).
+It is also the mean of the derivative where speeds of rows are not exactly known, sigma being the share of outcomes.
+
+Sources: the implicit function theorem on the natural map of the cone (Alart and Curnier 1991); Chen and Harker (1993),
+Kanzow (1996) for the smooth function; Suh, Pang and Tedrake (2022) for smoothing as a mean.
 """
 
 from __future__ import annotations
@@ -80,6 +86,7 @@ class Laws:
         free: velocities of all rows without impulses (rows,).
         floor: least normal impulses of contacts, by block.
         start: impulses near to the solution.
+        smoothing: speed over which modes are mixed [m/s, rad/s]; 0: they are not.
 
     Attributes:
         p, v: impulses and velocities of the solution (rows,).
@@ -87,8 +94,11 @@ class Laws:
         margin: of each block, by what speed it is apart from another mode [m/s].
     """
 
-    def __init__(self, blocks: Blocks, compliance: Array, free: Array, floor: Array, start: Array):
+    def __init__(
+        self, blocks: Blocks, compliance: Array, free: Array, floor: Array, start: Array, smoothing: float = 0.0
+    ):
         self.blocks, self.A, self.free, self.floor = blocks, compliance, free, floor
+        self.smoothing = smoothing
         self._scale = np.ones(len(free))
         for b, i in enumerate(blocks.row):
             rows = slice(i, i + (1 if blocks.kind[b] == BOUNDED else 3))
@@ -102,8 +112,11 @@ class Laws:
         known = (np.count_nonzero(G, axis=1) == 1) & (np.diag(G) == 1.0)
         self.p[known] -= residual[known]
         self.v = self.A @ self.p + self.free
+        sources = self._sources()
+        if smoothing > 0.0:
+            G, *sources = self._mixed()
         inverse = np.linalg.pinv(G, rcond=RANK)
-        self._by = [inverse @ made for made in self._sources()]
+        self._by = [inverse @ made for made in sources]
 
     def _solved(self, p: Array) -> Array:
         """Newton's method on the laws, from a solution of the solvers' accuracy; what does not improve it is left."""
@@ -193,6 +206,51 @@ class Laws:
             by_velocity[tangents, tangents] = -r * turn
             by_friction[tangents, b] = s * p[i]
         return by_velocity, by_friction, by_lower, by_upper, by_floor
+
+    def _share(self, margin: float) -> float:
+        """How much a mode counts that is `margin` away."""
+        if not np.isfinite(margin):
+            return float(margin > 0.0)
+        return 0.5 * (1.0 + margin / float(np.hypot(margin, self.smoothing)))
+
+    def _mixed(self) -> tuple[Array, Array, Array, Array, Array, Array]:
+        """G and `_sources` with mixed modes."""
+        blocks, A, p, v = self.blocks, self.A, self.p, self.v
+        G = np.eye(len(p))
+        by_velocity = np.zeros((len(p), len(p)))
+        by_friction, by_lower, by_upper, by_floor = (np.zeros((len(p), len(blocks.kind))) for _ in range(4))
+        for b, i in enumerate(blocks.row):
+            r = 1.0 / A[i, i] if A[i, i] > 0.0 else 1.0
+            if blocks.kind[b] == BOUNDED:
+                y = p[i] - r * v[i]
+                above, beyond = self._share((y - blocks.lower[b]) / r), self._share((y - blocks.upper[b]) / r)
+                G[i] = (above - beyond) * r * A[i]
+                G[i, i] += 1.0 - (above - beyond)
+                by_velocity[i, i] = -(above - beyond) * r
+                by_lower[i, b], by_upper[i, b] = 1.0 - above, beyond
+                continue
+            margin = (p[i] - self.floor[b]) / r - v[i]
+            closed = self._share(margin)
+            G[i] = closed * r * A[i]
+            G[i, i] += 1.0 - closed
+            by_velocity[i, i], by_floor[i, b] = -closed * r, 1.0 - closed
+            press = self.floor[b] + 0.5 * r * (margin + float(np.hypot(margin, self.smoothing)))
+            reach, tangents = blocks.mu[b] * press, slice(i + 1, i + 3)
+            if not blocks.mu[b] > 0.0:
+                continue
+            r = 2.0 / (A[i + 1, i + 1] + A[i + 2, i + 2])
+            y = p[tangents] - r * v[tangents]
+            size = float(np.hypot(*y))
+            sticks = self._share((reach - size) / r)
+            s, turn = self._slip(y, reach) if size > 0.0 else (np.zeros(2), np.zeros((2, 2)))
+            # dp_t = closed (sticks + (1 - sticks) turn) (dp_t - r dv_t) + (1 - sticks) s (mu dp_n + p_n dmu)
+            mixed = closed * (sticks * np.eye(2) + (1.0 - sticks) * turn)
+            G[tangents] = mixed @ (r * A[tangents])
+            G[tangents, tangents] += np.eye(2) - mixed
+            G[tangents, i] -= (1.0 - sticks) * blocks.mu[b] * s
+            by_velocity[tangents, tangents] = -r * mixed
+            by_friction[tangents, b] = (1.0 - sticks) * s * press
+        return G, by_velocity, by_friction, by_lower, by_upper, by_floor
 
     @staticmethod
     def _slip(y: Array, reach: float) -> tuple[Array, Array]:

@@ -12,7 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from kido.arrays import fixed
 from kido.errors import ModelError, StateError
 from kido.math.transform import numbers_or_nan
-from kido.simulation.gradients.derivatives import by_duals, by_formulas, carried_derivatives, differentiator
+from kido.simulation.gradients.derivatives import (
+    by_duals,
+    by_formulas,
+    carried_derivatives,
+    checked_smoothing,
+    differentiator,
+)
 from kido.simulation.gradients.parameters import directions
 from kido.simulation.gradients.refusals import check_supported
 from kido.simulation.gradients.result import RolloutGradient
@@ -29,7 +35,8 @@ Loss = Callable[[int, Any], ArrayLike | None]
 class _Rollout:
     """Steps of a world with commands of their own, and their pull-back."""
 
-    def __init__(self, world: World, commands: Array, parameters: Mapping[str, Any] | Sequence[str]):
+    def __init__(self, world: World, commands: Array, parameters: Mapping[str, Any] | Sequence[str], smoothing: float):
+        self.smoothing = smoothing
         self.world, self.commands, self.parameters = world, commands, parameters
         self.of_force = takes_force(world.engine.tree.actuator)
 
@@ -57,16 +64,16 @@ class _Rollout:
         """
         world = self.world
         wanted = directions(world, self.parameters)
-        formulas = None if wanted else differentiator(world.engine).formulas()
+        formulas = None if wanted or self.smoothing > 0.0 else differentiator(world.engine).formulas()
         known = None if formulas is None else by_formulas(world, formulas, g, memory)
         if formulas is not None and known is None:
             by_state, by_commands, by_parameters = formulas.pulled()
             recalled = formulas.recalled()
         else:
-            by_state, by_commands, by_parameters = by_duals(world, wanted, 1, known).pull_back(g)
+            by_state, by_commands, by_parameters = by_duals(world, wanted, 1, known, self.smoothing).pull_back(g)
             recalled = memory = None
         if after is not None and memory is None:
-            by_state = by_state + after @ carried_derivatives(world, self.commands[k + 1])
+            by_state = by_state + after @ carried_derivatives(world, self.commands[k + 1], self.smoothing)
         return by_state, by_commands, by_parameters, recalled
 
 
@@ -76,6 +83,7 @@ def rollout_gradient(
     gradient: Loss,
     parameters: Mapping[str, Any] | Sequence[str],
     checkpoints: int | None,
+    smoothing: float = 0.0,
 ) -> RolloutGradient:
     """See `World.rollout_gradient`."""
     what = f"world {world.name!r}: rollout_gradient"
@@ -89,7 +97,7 @@ def rollout_gradient(
     if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
         raise ModelError(f"{what}: checkpoints: expected a number of steps above 0, got {checkpoints!r}")
     check_supported(world)
-    rollout = _Rollout(world, given, parameters)
+    rollout = _Rollout(world, given, parameters, checked_smoothing(world, "rollout_gradient", smoothing))
     seeds, q, u = np.zeros((steps + 1, 2 * n)), np.zeros((steps + 1, n)), np.zeros((steps + 1, n))
     start = world.snapshot()
     marks = {}

@@ -42,7 +42,9 @@ def leaves_to_formulas(world, tangent, commands):
         for j in range(s.dof.shape[0]):
             if s.of_force[j] == 0:
                 return 0
-    if w.row_origins.surfaces.mode != NO_ROWS or w.collision.num_contacts > c.row.shape[0]:
+    if w.row_origins.surfaces.mode != NO_ROWS and w.collision.num_contacts > 0:
+        return 0  # surfaces of their own; in the air they have no part
+    if w.collision.num_contacts > c.row.shape[0]:
         return 0  # contacts that it recalls have room
     return 1
 

@@ -112,21 +112,19 @@ def columns_of_start(t, c, F):
 
 
 @kernel
-def rows_of_end(t, c, w, b):
-    """`out` by rows of the state after the step, from du_1 = X in the columns of the step."""
+def ways_of_end(t, c, b):
+    """`out` by positions and velocities after the step in its axes, from du_1 = X in the columns of the step."""
     n = c.L.shape[0]
     half = 0.5 * c.time_step
-    F, X = c.out, b.X
+    F, X, u = c.out, b.X, c.way
     for m in range(3):
         for i in range(n):
             for j in range(n):
                 x = X[m * n + j, i]
                 F[i, m * n + j] = half * x
                 F[n + i, m * n + j] = x
-    u = w.problem.u
-    d = c.data
     for i in range(t.parent.shape[0]):
-        k = t.first_dof[i]
+        k, last = t.first_dof[i], t.first_dof[i + 1]
         if t.kind[i] == BALL or t.kind[i] == FREE_MIXED:
             x, y, z = half * u[k], half * u[k + 1], half * u[k + 2]
             J, back = right_jacobian(x, y, z), transposed(rotation_vector_to_matrix(x, y, z))
@@ -135,20 +133,30 @@ def rows_of_end(t, c, w, b):
             for a in range(3):
                 for j in range(3):
                     F[k + a, k + j] += back[3 * a + j]
-            if t.kind[i] == FREE_MIXED:
-                for j in range(k + 3, k + 6):
-                    F[j, j] += 1.0
-                p, q, r = advance_rotation_vector(d.q[k], d.q[k + 1], d.q[k + 2], x, y, z)
-                T = transposed(rotation_vector_to_matrix(p, q, r))
-                v = times(T, u[k + 3], u[k + 4], u[k + 5])
-                m = n + k
-                for j in range(3 * n):
-                    F[k + 3, j], F[k + 4, j], F[k + 5, j] = times(T, F[k + 3, j], F[k + 4, j], F[k + 5, j])
-                    p, q, r = times(T, F[m + 3, j], F[m + 4, j], F[m + 5, j])
-                    x, y, z = F[k, j], F[k + 1, j], F[k + 2, j]
-                    F[m + 3, j] = p - (y * v[2] - z * v[1])
-                    F[m + 4, j] = q - (z * v[0] - x * v[2])
-                    F[m + 5, j] = r - (x * v[1] - y * v[0])
-        else:
-            for j in range(k, t.first_dof[i + 1]):
-                F[j, j] += 1.0
+            k += 3
+        for j in range(k, last):
+            F[j, j] += 1.0
+
+
+@kernel
+def rows_of_end(t, c, w):
+    """`out` by the state after the step, from the same in the axes of the step."""
+    n = c.L.shape[0]
+    half = 0.5 * c.time_step
+    F, u, q = c.out, c.way, c.data.q
+    for i in range(t.parent.shape[0]):
+        if t.kind[i] != FREE_MIXED:
+            continue
+        k = t.first_dof[i]
+        x, y, z = half * u[k], half * u[k + 1], half * u[k + 2]
+        x, y, z = advance_rotation_vector(q[k], q[k + 1], q[k + 2], x, y, z)
+        T = transposed(rotation_vector_to_matrix(x, y, z))
+        v = times(T, w.problem.u[k + 3], w.problem.u[k + 4], w.problem.u[k + 5])
+        m = n + k
+        for j in range(3 * n):
+            F[k + 3, j], F[k + 4, j], F[k + 5, j] = times(T, F[k + 3, j], F[k + 4, j], F[k + 5, j])
+            a, b, e = times(T, F[m + 3, j], F[m + 4, j], F[m + 5, j])
+            x, y, z = F[k, j], F[k + 1, j], F[k + 2, j]
+            F[m + 3, j] = a - (y * v[2] - z * v[1])
+            F[m + 4, j] = b - (z * v[0] - x * v[2])
+            F[m + 5, j] = e - (x * v[1] - y * v[0])

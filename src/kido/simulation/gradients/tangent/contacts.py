@@ -21,7 +21,6 @@ from kido.joints.kinds import BALL, FREE_MIXED
 from kido.kernels.common_point import cross_force
 from kido.kernels.derivatives import column
 from kido.kernels.free_lanes import NOT_FREE
-from kido.simulation.balance import floating_base, speeds
 from kido.simulation.gradients.laws import BOUND, HELD, OPEN, SLIDING, STICKING
 from kido.simulation.gradients.tangent.dynamics import crossed, motion_of
 from kido.simulation.gradients.tangent.following import bias_of_motion
@@ -228,9 +227,6 @@ def known_way(t, d, pr, src, w):
         if t.tree_mobile[tree_index] == 0 or begin == end:
             continue
         if src.responses.free[first] != NOT_FREE:
-            return False
-        most, _ = speeds(w, pr, begin, end)
-        if most > 0.0 and w.grounded[tree_index] == 0 and floating_base(t, first, last) >= 0:
             return False
     return True
 

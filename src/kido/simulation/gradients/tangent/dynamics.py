@@ -84,10 +84,9 @@ def free_columns(t, d, w, i, g0, g1, g2):
 
 
 @kernel
-def force_rates(t, d, w, D):
-    """dtau/dq and dtau/du into D[0] and D[1], from poses, J, mc, u and udot."""
+def composites(t, d, w):
+    """Columns and composites of all bodies, from poses, J, mc, u and udot. Returns whether there are loads."""
     n = t.parent.shape[0]
-    clear(D)
     for i in range(n):
         body_velocity(t, d, i)
         body_acceleration(t, d, i)
@@ -98,6 +97,15 @@ def force_rates(t, d, w, D):
             columns_at_point(t, d, w, i, 0.0, 0.0, 0.0)
     loads = any_load(t, d)
     composite_sweep(t, d, w, 0, n, loads)
+    return loads
+
+
+@kernel
+def force_rates(t, d, w, D):
+    """dtau/dq and dtau/du into D[0] and D[1], from the same."""
+    n = t.parent.shape[0]
+    clear(D)
+    loads = composites(t, d, w)
     joint_force_derivatives(t, d, w, 0, n, loads, D, 0, 1)
 
 

@@ -9,6 +9,7 @@ from kido.math.so3 import advance_rotation_vector, rotation_vector_to_matrix
 from kido.simulation.gradients.tangent.charts import columns_of_start, right_jacobian, times, transposed
 from kido.simulation.gradients.tangent.contacts import ASKED
 from kido.simulation.gradients.tangent.dynamics import motion_of
+from kido.simulation.gradients.tangent.floating import add_kicks, balance_back
 from kido.simulation.gradients.tangent.following import (
     MEAN,
     edge,
@@ -32,40 +33,51 @@ END, NEW, START, PRODUCTS, SOLVED, ONE, TWO = range(7)
 
 
 @kernel
-def back_to_middle(t, c, w):
-    """The gradient by velocities at the end, in fixed axes, into END; by positions at mid-step alone into `pulled`."""
+def back_to_axes(t, c, w):
+    """The gradient by the state after the step in its axes: by velocities into END, by positions into `pulled`."""
     n = c.L.shape[0]
     half = 0.5 * c.time_step
-    g, u, d, v = c.gradient, w.problem.u, c.data, c.work
+    g, u, q, v, out = c.gradient, c.way, c.data.q, c.work, c.pulled
     for k in range(3 * n):
-        c.pulled[0, k] = 0.0
+        out[0, k] = 0.0
+    for k in range(n):
+        out[0, k], v[END, k] = g[k], g[n + k]
+    for i in range(t.parent.shape[0]):
+        if t.kind[i] != FREE_MIXED:
+            continue
+        k = t.first_dof[i]
+        x, y, z = half * u[k], half * u[k + 1], half * u[k + 2]
+        x, y, z = advance_rotation_vector(q[k], q[k + 1], q[k + 2], x, y, z)
+        T = rotation_vector_to_matrix(x, y, z)
+        p0, p1, p2 = times(transposed(T), w.problem.u[k + 3], w.problem.u[k + 4], w.problem.u[k + 5])
+        g0, g1, g2 = v[END, k + 3], v[END, k + 4], v[END, k + 5]
+        # - g . (dr x v) = dr . (g x v)
+        out[0, k] += g1 * p2 - g2 * p1
+        out[0, k + 1] += g2 * p0 - g0 * p2
+        out[0, k + 2] += g0 * p1 - g1 * p0
+        v[END, k + 3], v[END, k + 4], v[END, k + 5] = times(T, g0, g1, g2)
+        out[0, k + 3], out[0, k + 4], out[0, k + 5] = times(T, out[0, k + 3], out[0, k + 4], out[0, k + 5])
+
+
+@kernel
+def back_to_middle(t, c):
+    """From positions after the step to those at mid-step, which stay in `pulled`, and to velocities, in END."""
+    half = 0.5 * c.time_step
+    u, v, out = c.way, c.work, c.pulled
     for i in range(t.parent.shape[0]):
         k, last = t.first_dof[i], t.first_dof[i + 1]
         if t.kind[i] == BALL or t.kind[i] == FREE_MIXED:
             x, y, z = half * u[k], half * u[k + 1], half * u[k + 2]
-            r0, r1, r2 = g[k], g[k + 1], g[k + 2]
-            if t.kind[i] == FREE_MIXED:
-                a, b, e = advance_rotation_vector(d.q[k], d.q[k + 1], d.q[k + 2], x, y, z)
-                T = rotation_vector_to_matrix(a, b, e)
-                p0, p1, p2 = times(transposed(T), u[k + 3], u[k + 4], u[k + 5])
-                m = n + k
-                g0, g1, g2 = g[m + 3], g[m + 4], g[m + 5]
-                # - g . (dr x v) = dr . (g x v)
-                r0, r1, r2 = r0 + g1 * p2 - g2 * p1, r1 + g2 * p0 - g0 * p2, r2 + g0 * p1 - g1 * p0
-                p0, p1, p2 = times(T, g[k + 3], g[k + 4], g[k + 5])
-                g0, g1, g2 = times(T, g0, g1, g2)
-                v[END, k + 3], v[END, k + 4], v[END, k + 5] = g0 + half * p0, g1 + half * p1, g2 + half * p2
-                c.pulled[0, k + 3], c.pulled[0, k + 4], c.pulled[0, k + 5] = p0, p1, p2
+            r0, r1, r2 = out[0, k], out[0, k + 1], out[0, k + 2]
             R = rotation_vector_to_matrix(x, y, z)
-            c.pulled[0, k], c.pulled[0, k + 1], c.pulled[0, k + 2] = times(R, r0, r1, r2)
-            J = transposed(right_jacobian(x, y, z))
-            r0, r1, r2 = times(J, r0, r1, r2)
-            v[END, k], v[END, k + 1] = g[n + k] + half * r0, g[n + k + 1] + half * r1
-            v[END, k + 2] = g[n + k + 2] + half * r2
-        else:
-            for j in range(k, last):
-                c.pulled[0, j] = g[j]
-                v[END, j] = g[n + j] + half * g[j]
+            out[0, k], out[0, k + 1], out[0, k + 2] = times(R, r0, r1, r2)
+            r0, r1, r2 = times(transposed(right_jacobian(x, y, z)), r0, r1, r2)
+            v[END, k] += half * r0
+            v[END, k + 1] += half * r1
+            v[END, k + 2] += half * r2
+            k += 3
+        for j in range(k, last):
+            v[END, j] += half * out[0, j]
 
 
 @kernel
@@ -267,7 +279,12 @@ def step_pull(world, tangent, detect, collision):
     v = c.work
     for x in range(7):
         clear_vector(v, x, size)
-    back_to_middle(t, c, w)
+    back_to_axes(t, c, w)
+    if c.num_floating > 0:
+        balance_back(t, c, v, END, c.pulled)
+    back_to_middle(t, c)
+    if c.num_floating > 0:
+        add_kicks(t, c, c.pulled)
     for k in range(size):
         v[NEW, k] = v[END, k]
     if note_again(t, c, w) > 0:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 
 from kido.constraints.impact_time import UNSTEADY
-from kido.jit import call4, entry, kernel, lanes_view, view
+from kido.jit import call4, entry, inlined, kernel, lanes_view, view
 from kido.kernels.derivatives import mass_matrix_from_momenta
 from kido.kernels.forward_dynamics import articulated_inertias
 from kido.kernels.inertia import body_inertia
@@ -28,7 +28,7 @@ from kido.kernels.integration import advance
 from kido.kernels.inverse_mass import factor, invert
 from kido.kernels.kinematics import transforms
 from kido.simulation.balance import SLOW
-from kido.simulation.gradients.tangent.charts import columns_of_start, rows_of_end
+from kido.simulation.gradients.tangent.charts import columns_of_start, rows_of_end, ways_of_end
 from kido.simulation.gradients.tangent.contacts import (
     contact_laws,
     joint_laws,
@@ -37,7 +37,16 @@ from kido.simulation.gradients.tangent.contacts import (
     press,
     push_rates,
 )
-from kido.simulation.gradients.tangent.dynamics import force_rates, velocity_columns
+from kido.simulation.gradients.tangent.dynamics import composites, force_rates, velocity_columns
+from kido.simulation.gradients.tangent.floating import (
+    AFTER,
+    BEFORE,
+    balance_rows,
+    kick_rates,
+    momentum_columns,
+    note_floating,
+    note_ways,
+)
 from kido.simulation.gradients.tangent.following import add_following, follow_rows, forget_start, start_motion
 from kido.simulation.gradients.tangent.geometry import bias_slope, describe_rows, seed_poses
 from kido.simulation.gradients.tangent.linear import factor_matrix
@@ -49,6 +58,7 @@ from kido.solvers.problem import CONTACT
 from kido.tree.workspace import ROWS
 
 DONE, OTHER_WAY, SINGULAR = 0, 1, 2
+SPARE = 7  # row of `work`
 
 
 @kernel
@@ -217,8 +227,36 @@ def rates_again(t, c, w):
     force_rates(t, d, c.derivatives, c.at_free)
     for k in range(d.q.shape[0]):
         d.u[k] = w.middle_u[k] + (c.u[k] - pr.u_free[k])
-        d.udot[k] += (pr.u[k] - c.u[k]) * (2.0 / h)
+    if c.num_floating > 0:  # velocities after the step are not those that products have made
+        accelerations_again(t, c, w)
+    else:
+        for k in range(d.q.shape[0]):
+            d.udot[k] += (pr.u[k] - c.u[k]) * (2.0 / h)
     force_rates(t, d, c.derivatives, c.at_end)
+
+
+@kernel
+def accelerations_again(t, c, w):
+    """Accelerations at mid-step with the velocities after impulses, from those without, whose composites are known."""
+    d, v = c.data, c.work
+    size = d.q.shape[0]
+    for k in range(size):
+        v[SPARE, k] = joint_force(t, c.derivatives, k)
+    composites(t, d, c.derivatives)
+    for k in range(size):
+        v[SPARE, k] = joint_force(t, c.derivatives, k) - v[SPARE, k]
+    for i in range(size):
+        x = v[SPARE, i]
+        for k in range(size if x != 0.0 else 0):
+            d.udot[k] -= x * c.inverse[0, i, k]
+
+
+@inlined
+def joint_force(t, y, k):
+    """S_k . F of what is beyond coordinate k."""
+    F, S, i = y.composite, y.S, t.body_of_dof[k]
+    x = S[0, k] * F[i, 25] + S[1, k] * F[i, 26] + S[2, k] * F[i, 27]
+    return x + (S[3, k] * F[i, 28] + S[4, k] * F[i, 29] + S[5, k] * F[i, 30])
 
 
 @kernel
@@ -242,8 +280,16 @@ def linearize(t, c, w, b, n, detect, collision):
     """All of a step's linear system with its factors. Returns DONE, or why not."""
     if not known_way(t, w.data, w.problem, w.row_origins, w):
         return OTHER_WAY
+    if not note_floating(t, w.data, w.problem, w.row_origins, w, c):
+        return OTHER_WAY
+    if c.num_floating > 0:
+        momentum_columns(t, c, c.start_q, w.start_u, BEFORE)
+        momentum_columns(t, c, w.data.q, w.problem.u, AFTER)
     place_middle(t, c, w)
+    note_ways(t, c, w)
     start_rates(t, c, w, b, n)
+    if c.num_floating > 0:
+        kick_rates(t, c)
     c.num_rows = 0
     blocks = w.problem.num_blocks
     if w.collision.num_contacts > 0 and blocks > 0:
@@ -286,7 +332,10 @@ def step_rates(world, tangent, detect, collision):
     if again:
         rates_again(w.tree, c, w)
     all_columns(w.tree, c, b, n, again)
-    rows_of_end(w.tree, c, w, n)
+    ways_of_end(w.tree, c, n)
+    if c.num_floating > 0:
+        balance_rows(w.tree, c, c.out)
+    rows_of_end(w.tree, c, w)
     columns_of_start(w.tree, c, c.out)
     size = c.u.shape[0]
     for k in range(size):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from kido.arrays import fixed
 from kido.collision.container import COLLISION
 from kido.collision.narrow import detect_contacts
+from kido.constraints.surfaces import NO_ROWS
 from kido.jit import LANES
 from kido.jit.duals import DIRECTIONS, dual_callback
 from kido.jit.duals.structs import NUMBERS
@@ -138,10 +139,13 @@ class Formulas:
         Returns:
             Whether there are formulas for all of it.
         """
-        collision, world = self.mirror.world.collision.address, self.mirror.engine.world.address
+        engine = self.mirror.engine
+        if engine.surfaces.container.mode != NO_ROWS and engine.detector.container.num_contacts:
+            return False
+        collision, world = self.mirror.world.collision.address, engine.world.address
         if gradient is None:
             return step_rates(world, self.tangent.address, self._detect, collision) == DONE
-        c, count = self.tangent, self.mirror.engine.detector.container.num_contacts
+        c, count = self.tangent, engine.detector.container.num_contacts
         c.gradient[:] = gradient
         c.remembers = memory is not None
         if memory is not None and len(memory) != count:
