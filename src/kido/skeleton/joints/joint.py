@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from kido.skeleton.body_node import BodyNode
     from kido.skeleton.frames.frame import Frame
     from kido.skeleton.joints.compound_joint import Hinge
-    from kido.skeleton.nodes.shape_node import ShapeNode
     from kido.skeleton.skeleton import Skeleton
 
 J = TypeVar("J", bound="Joint")
@@ -381,8 +380,8 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         """Where `has_modes`: what computes for a state of its skeleton (`kido.flexible.deformed`)."""
         return None
 
-    def shape_now(self, node: ShapeNode) -> Shape:
-        """Geometry of a shape of the parent body as it is now, deformed where the coordinates deform it."""
+    def shape_now(self, node: Any) -> Shape:
+        """Geometry of a shape (`ShapeNode`) of the parent body as it is now, deformed where the coordinates deform it."""
         return node.shape
 
     def _axes(self) -> NDArray[np.float64]:
