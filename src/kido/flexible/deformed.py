@@ -117,6 +117,13 @@ class Deformed:
         status = snapshot(self._tree.address, self._work.address, self._flex.address, members, bodies, blocks, q, u)
         assert status == OK
 
+    def system(self, *arguments: Any) -> Any:
+        """What integrators move: a `kido.integrators.System` of these arguments, by sweeps that know of modes."""
+        from kido.flexible.integration import FlexibleSystem
+
+        self.follow()
+        return FlexibleSystem(self._flex, *arguments)
+
     @property
     def state(self) -> Any:
         """The state that it computes for."""
