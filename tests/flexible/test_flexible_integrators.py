@@ -158,9 +158,9 @@ def test_what_is_refused_is_named_and_changes_nothing() -> None:
     tree = satellite()
     skeleton = tree.skeleton
     q, u = skeleton.positions, skeleton.velocities
-    with pytest.raises(kido.ModelError, match="flexible bodies.*Variational.*MoreauMidpoint"):
+    with pytest.raises(kido.ModelError, match=r"flexible bodies.*Variational.*MoreauMidpoint"):
         simulate(skeleton, Variational(), 0.1)
-    with pytest.raises(kido.KidoError, match="NaN or infinite|deflections are not small"):
+    with pytest.raises(kido.KidoError, match=r"NaN or infinite|deflections are not small"):
         simulate(skeleton, RK4(), 10.0, time_step=0.1)  # steps much longer than the modes' periods
     assert np.array_equal(skeleton.positions, q)
     assert np.array_equal(skeleton.velocities, u)
