@@ -53,7 +53,6 @@ def test_what_acts_on_the_body_of_modes_acts_on_the_body_that_deforms(tree: Flex
     """In worlds, motions, batches and with loops, where a wrench on the flexible body itself is known to be right."""
     skeleton, flexible = tree.skeleton, tree.bodies[1]
     start = skeleton.positions, skeleton.velocities
-    world = kido.World(time_step=1e-3)
     ends = []
     for body in (None, flexible.body, flexible.coordinates):
         skeleton.positions, skeleton.velocities = start
@@ -76,7 +75,7 @@ def test_what_acts_on_the_body_of_modes_acts_on_the_body_that_deforms(tree: Flex
         if body is not None:
             w[0, body.index] = WRENCH
         zero = np.zeros((1, len(start[0])))
-        made.append(kido.batch.Batch(skeleton).forward_dynamics(start[0][None], start[1][None], zero, w)[0])
+        made.append(kido.batch.Batch(skeleton).forward_dynamics(start[0][None], start[1][None], zero, wrenches=w)[0])
         ends.append(np.concatenate(made))
     assert np.abs(ends[1] - ends[0]).max() > 1e-3
     assert relative_error(ends[2], ends[1]) < 1e-11

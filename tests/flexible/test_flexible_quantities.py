@@ -118,6 +118,39 @@ def test_every_verb_is_that_of_the_rigid_twin(root: str) -> None:
         compare(twins, [call(s, *given) for s in twins.both], name)
 
 
+@pytest.mark.parametrize("root", ROOTS)
+def test_every_method_of_a_batch_is_that_of_the_rigid_twin(root: str) -> None:
+    """With wrenches on rigid bodies, flexible ones and on nodes where these are taken."""
+    twins, rng = TWINS[root], np.random.default_rng(3)
+    n, count = twins.rigid.num_dofs, 3
+    q, u, x = 0.4 * rng.normal(size=(count, n)), rng.normal(size=(count, n)), rng.normal(size=(count, n))
+    pushed = {name: rng.normal(size=(count, 6)) for name in ("tool", "hub", "hub_a", "wing_b", "base")}
+    held, found = ["hub.mode1", "tool_joint"], []
+    for skeleton in twins.both:
+        batch, w = kido.batch.Batch(skeleton), np.zeros((count, skeleton.num_bodies, 6))
+        for name, wrenches in pushed.items():
+            w[:, skeleton.body(name).index] = wrenches
+        calls = {
+            "forward_kinematics": (q,), "body_velocities": (q, u), "jacobian": (q, "tool", (0.1, 0.2, 0.3)),
+            "mass_matrix": (q,), "inverse_mass_matrix": (q,), "integrate": (q, u, 0.3),
+            "hybrid_dynamics_derivatives": (q, u, x, held),
+        }  # fmt: skip
+        loaded = {
+            "inverse_dynamics": (q, u, x), "forward_dynamics": (q, u, x), "hybrid_dynamics": (q, u, x, held),
+            "inverse_dynamics_derivatives": (q, u, x), "forward_dynamics_derivatives": (q, u, x),
+            "simulate": (0.5 * q, 0.5 * u, x),
+        }  # fmt: skip
+        own = {name for name, f in vars(kido.batch.Batch).items() if callable(f) and not name.startswith("_")}
+        assert own == {*calls, *loaded}
+        made = {name: getattr(batch, name)(*given) for name, given in calls.items()}
+        for name, given in loaded.items():
+            made[name] = getattr(batch, name)(*given)
+            made[f"{name} with wrenches"] = getattr(batch, name)(*given, wrenches=w)
+        found.append(made)
+    for name in found[0]:
+        compare(twins, [made[name] for made in found], name)
+
+
 # Of bodies that bend --------------------------------------------------------------------------------------------
 
 
