@@ -210,3 +210,49 @@ def test_bodies_without_mass_have_no_centre_and_are_named() -> None:
         skeleton.com_jacobian(bodies=["hub_a"])
     with pytest.raises(kido.NameLookupError, match="nobody"):
         kido.quantities.coriolis_matrix(skeleton, bodies=["nobody"])
+
+
+def test_the_centre_of_mass_of_a_flexible_body_is_where_it_is_bent_to() -> None:
+    """What the body itself says of it, in a frame too, is what its hub and sliders together have."""
+    twins = TWINS["floating"]
+    found = []
+    for skeleton in twins.both:
+        frame, whole = skeleton.body("tool"), twins.chosen(skeleton, ["hub"])
+        if skeleton is twins.flexible:
+            hub = skeleton.body("hub")
+            V, A = hub.com_spatial_velocity(frame, frame), hub.com_spatial_acceleration(frame, frame)
+            assert np.allclose(V[3:], hub.com_velocity(frame, frame), rtol=1e-13)
+            assert np.allclose(A[3:], hub.com_acceleration(frame, frame) - np.cross(V[:3], V[3:]), rtol=1e-12)
+            found.append(
+                [hub.com, hub.com_position(frame), hub.com_velocity(frame, frame), hub.com_acceleration(frame)]
+            )
+            for name in ("com_jacobian", "com_jacobian_derivative"):
+                with pytest.raises(kido.ModelError, match=rf"'hub' is flexible.*skeleton\.{name}\(bodies=\['hub'\]\)"):
+                    getattr(hub, name)()
+        else:
+            com = kido.quantities.com(skeleton, bodies=whole)
+            X = frame.world_transform
+            found.append([
+                com, X[:3, :3].T @ (com - X[:3, 3]), skeleton.com_velocity(whole, frame, frame),
+                skeleton.com_acceleration(whole, frame),
+            ])  # fmt: skip
+    for a, b in zip(*found, strict=True):
+        assert relative_error(a, b) < 1e-11
+
+
+@pytest.mark.parametrize("moved", ["a probe", "the flexible tree"])
+def test_taking_hold_of_flexible_bodies_keeps_momentum(moved: str) -> None:
+    """A rigid body comes to hang on a node, or the flexible tree on a rigid one: as for the rigid twin."""
+    twins, found = make_twins("floating"), []
+    for skeleton in twins.both:
+        other = kido.Skeleton("other")
+        probe = other.add_body("probe", kido.FreeJoint(), None, kido.Inertia(1.5, (0.1, 0.0, 0.0), 0.1 * np.eye(3)))
+        other.velocities = 0.3 * np.arange(6.0)
+        before = skeleton.momentum + other.momentum
+        body, parent = (probe, skeleton.body("wing_a")) if moved == "a probe" else (skeleton.body("base"), probe)
+        made = body.attach(parent, kido.BallJoint("grip"))
+        joined = parent.skeleton
+        assert np.abs(joined.momentum - before).max() < 1e-12
+        assert made.energy_lost > 0.0
+        found.append(np.r_[joined.velocities, made.impulse, made.energy_lost])
+    assert relative_error(*found) < 1e-11
