@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ class BodyCom(JacobianNode):
 
     if TYPE_CHECKING:
         own_link: bool
+        skeleton: Any
 
         @property
         def inertia(self) -> Inertia: ...
