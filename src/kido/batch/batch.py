@@ -14,6 +14,7 @@ from kido.batch.quantities import BatchQuantities
 from kido.batch.threads import MIXED, Threads
 from kido.errors import KidoError, ModelError, NameLookupError, StateError
 from kido.math.transform import as_vector
+from kido.quantities import derivatives
 from kido.quantities.derivatives import (
     ForwardDynamicsDerivatives,
     HybridDynamicsDerivatives,
@@ -23,6 +24,7 @@ from kido.quantities.derivatives import (
 from kido.quantities.soft import refuse_free
 from kido.skeleton import Skeleton
 from kido.skeleton.compiler import check_masses
+from kido.skeleton.state.loads import row_of_wrench
 from kido.turns import Turn
 
 if TYPE_CHECKING:
@@ -350,26 +352,25 @@ class Batch(BatchQuantities, FixedAttributes):
         status: np.ndarray | None = None,
     ) -> Array:
         """Derivatives (samples, 3, dofs, dofs) of samples one after the other."""
-        if wrenches is not None:
-            raise ModelError(
-                f"skeleton {self.skeleton.name!r}: Batch.{name}: it has flexible bodies, for which derivatives of a "
-                "batch with wrenches are not known; give external forces to a state"
-            )
-        arrays, count = self._arguments(given)
+        arrays, count = self._arguments(given, wrenches)
         n, s = self.skeleton.num_dofs, self.skeleton
+        state, function = s.new_state(), getattr(derivatives, name)
         whole = result(out, (count, 3, n, n))
         if status is not None:
             self._statuses(count, status)
             q, u, forces = given.values()
-            self.forward_dynamics(q, u, forces, status=status)
+            self.forward_dynamics(q, u, forces, status=status, wrenches=wrenches)
         with self.turn:
             for k in range(count):
                 if status is not None and status[k] >= 0:
                     whole[k] = np.nan
                     continue
-                sample = [array[k if len(array) > 1 else 0] for array in arrays]
+                *numbers, acting = (array[k if len(array) > 1 else 0] for array in arrays)
+                for what, value in zip(given, numbers, strict=True):
+                    setattr(state, what, value)
+                state.set_external({i: row_of_wrench(w) for i, w in enumerate(acting) if w.any()})
                 try:
-                    whole[k] = getattr(s, name)(*sample)
+                    whole[k] = function(state)
                 except KidoError as error:
                     error.add_note(f"in sample {k}")
                     raise

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kido.flexible import by_body, entries, regressors
+from kido.flexible import by_body, entries, momenta, regressors
+from kido.flexible.columns import cross_columns, in_axes_of, skew
 from kido.flexible.deformed import Deformed
-from kido.flexible.differentials import forces_stage, mass_stage, momentum_stage, motion_stage
+from kido.flexible.differentials import forces_stage, mass_stage, motion_stage
+from kido.joints import JointKind
 from kido.math.transform import as_flag
 from kido.quantities import TABLE
-from kido.quantities.motion_derivatives import AccelerationDerivatives, CentroidalDerivatives, VelocityDerivatives
+from kido.quantities.motion_derivatives import AccelerationDerivatives, VelocityDerivatives
 from kido.quantities.operational_space import damping_of, pseudo_inverse, row_range, wrenches_of
 from kido.skeleton.frames.frame import ORIGIN
-from kido.skeleton.state.selections import turned
 
 Array = NDArray[np.float64]
 
@@ -28,22 +29,11 @@ class Route:
 
     Attributes:
         function: of a `Deformed`, and of arguments by name.
-        knows: which of `bodies`, `relative_to`, `with_respect_to` it takes.
+        sums: whether it is a sum over bodies, so that of given `bodies` it is that of a `Deformed` of these.
     """
 
     function: Callable[..., Any]
-    knows: tuple[str, ...] = ()
-
-
-def skew(w: Array) -> Array:
-    """[w x] of vectors (3, ...), as (3, 3, ...)."""
-    zero = np.zeros_like(w[0])
-    return np.array([[zero, -w[2], w[1]], [w[2], zero, -w[0]], [-w[1], w[0], zero]])
-
-
-def _cross(a: Array, B: Array) -> Array:
-    """a x columns of B (3, n), or columns of both."""
-    return np.cross(a if a.ndim > 1 else a[:, None], B, axis=0)
+    sums: bool = False
 
 
 def _first(of: Deformed, entry: Any) -> float:
@@ -52,15 +42,11 @@ def _first(of: Deformed, entry: Any) -> float:
     return float(out[0])
 
 
-def _seen(of: Deformed, J: Array, frame: Any) -> Array:
-    return J if frame is None else turned(J, of.state.axes_of(frame))
-
-
 # Kinematics --------------------------------------------------------------------------------------------------
 
 
 def jacobian(of: Deformed, node: Any, offset: Any = ORIGIN, in_coordinates_of: Any = None) -> Array:
-    return _seen(of, of.jacobian(node, offset), in_coordinates_of)
+    return in_axes_of(of, of.jacobian(node, offset), in_coordinates_of)
 
 
 def _rate(of: Deformed, node: Any, offset: Any) -> Array:
@@ -68,13 +54,13 @@ def _rate(of: Deformed, node: Any, offset: Any) -> Array:
 
 
 def jacobian_classic_derivative(of: Deformed, node: Any, offset: Any = ORIGIN, in_coordinates_of: Any = None) -> Array:
-    return _seen(of, _rate(of, node, offset), in_coordinates_of)
+    return in_axes_of(of, _rate(of, node, offset), in_coordinates_of)
 
 
 def jacobian_spatial_derivative(of: Deformed, node: Any, offset: Any = ORIGIN, in_coordinates_of: Any = None) -> Array:
     J, dJ = of.jacobian(node, offset), _rate(of, node, offset)
-    dJ[3:] += _cross(J[3:] @ of.u, J[:3])
-    return _seen(of, dJ, in_coordinates_of)
+    dJ[3:] += cross_columns(J[3:] @ of.u, J[:3])
+    return in_axes_of(of, dJ, in_coordinates_of)
 
 
 def jacobian_hessian(of: Deformed, node: Any, offset: Any = ORIGIN) -> Array:
@@ -97,14 +83,14 @@ def _relative(of: Deformed, node: Any, relative_to: Any, offset: Any) -> tuple[A
     X = of.state.world_transform(relative_to)
     r = d.R[link].reshape(3, 3) @ place + d.p[link] - X[:3, 3]
     made = J - K
-    made[3:] += _cross(r, K[:3])
+    made[3:] += cross_columns(r, K[:3])
     return made, K, r, motion[3:6] - other[3:6]
 
 
 def relative_jacobian(
     of: Deformed, node: Any, relative_to: Any, offset: Any = ORIGIN, in_coordinates_of: Any = None
 ) -> Array:
-    return _seen(of, _relative(of, node, relative_to, offset)[0], in_coordinates_of)
+    return in_axes_of(of, _relative(of, node, relative_to, offset)[0], in_coordinates_of)
 
 
 def relative_jacobian_derivative(
@@ -113,11 +99,11 @@ def relative_jacobian_derivative(
     made, K, r, v = _relative(of, node, relative_to, offset)
     rate = _rate(of, relative_to, ORIGIN)
     dJ = _rate(of, node, offset) - rate
-    dJ[3:] += _cross(v, K[:3]) + _cross(r, rate[:3])
+    dJ[3:] += cross_columns(v, K[:3]) + cross_columns(r, rate[:3])
     w = K[:3] @ of.u  # the observer turns
-    dJ[:3] -= _cross(w, made[:3])
-    dJ[3:] -= _cross(w, made[3:])
-    return _seen(of, dJ, in_coordinates_of)
+    dJ[:3] -= cross_columns(w, made[:3])
+    dJ[3:] -= cross_columns(w, made[3:])
+    return in_axes_of(of, dJ, in_coordinates_of)
 
 
 def velocity_derivatives(of: Deformed, node: Any, offset: Any = ORIGIN) -> VelocityDerivatives:
@@ -133,7 +119,7 @@ def acceleration_derivatives(
     if as_flag(spatial, f"skeleton {of.state.name!r}: spatial"):
         x = of.point_motion(node, offset, of.udot)
         for D in (dq, du):
-            D[9:] -= _cross(x[:3], D[3:6]) - _cross(x[3:6], D[:3])
+            D[9:] -= cross_columns(x[:3], D[3:6]) - cross_columns(x[3:6], D[:3])
     return AccelerationDerivatives(dq[6:], du[6:], of.jacobian(node, offset))
 
 
@@ -158,6 +144,38 @@ def forward_dynamics_derivatives(of: Deformed) -> Array:
     return D
 
 
+def coriolis_matrix(of: Deformed) -> Array:
+    """C by the connection of the metric M, with derivatives X_k along velocities and brackets of these:
+
+    2 C_ij = (X_u M_ij + X_j M_ik u_k - X_i M_jk u_k) + M_i [u, e_j] - M_j [u, e_i] + (M u) . [e_i, e_j].
+
+    Rotors turn about axes that stand still to their coordinates: they have no part in the brackets.
+    """
+    (D,) = of.along(mass_stage, ("matrix",), dq=np.eye(len(of.u)))
+    M = of.square(entries.mass_matrix) - np.diag(of.armature)
+    # Algebras of ball and free joints: [e_i, e_j] = B[i, j].
+    B = _brackets(of)
+    A = M @ np.einsum("k,kjl->lj", of.u, B)
+    G = np.einsum("ikj,k->ij", D, of.u)
+    return 0.5 * (D @ of.u + G - G.T + A - A.T + B @ (M @ of.u))
+
+
+def _brackets(of: Deformed) -> Array:
+    """(dofs, dofs, dofs): [e_i, e_j] of unit velocities, in velocities."""
+    n, t = len(of.u), of.state.tree
+    out = np.zeros((n, n, n))
+    epsilon = skew(np.eye(3)).transpose(2, 1, 0)  # [e_i, e_j] = e_i x e_j
+    for i, kind in enumerate(t.kind):
+        w = slice(int(t.first_dof[i]), int(t.first_dof[i]) + 3)
+        if kind in (JointKind.BALL, JointKind.FREE):
+            out[w, w, w] = epsilon
+        if kind == JointKind.FREE:
+            v = slice(w.stop, w.stop + 3)
+            out[w, v, v] = epsilon
+            out[v, w, v] = -epsilon.swapaxes(0, 1)
+    return out
+
+
 def _at_rest(of: Deformed, u: Array) -> Array:
     """Derivatives of inverse dynamics without accelerations and loads, at velocities."""
     made = of.state.at(of.q, u, np.zeros(len(u)))
@@ -173,9 +191,16 @@ def mass_matrix_derivative(of: Deformed) -> Array:
     return of.along(mass_stage, ("matrix",), dq=of.u[:, None])[0][..., 0]
 
 
-def _cholesky(of: Deformed) -> Array:
+def _cholesky(of: Deformed, order: int = 1) -> Array:
     _first(of, entries.log_determinant)  # refuses what is not positive, by name
-    return np.asarray(np.linalg.cholesky(of.square(entries.mass_matrix)), dtype=float)
+    return np.asarray(np.linalg.cholesky(of.square(entries.mass_matrix)[::order, ::order]), dtype=float)
+
+
+def mass_matrix_factors(of: Deformed) -> tuple[Array, Array]:
+    """By eliminating the last coordinate first, as sweeps do, so that F is as sparse as M."""
+    L = _cholesky(of, -1)[::-1, ::-1]
+    root = np.diag(L).copy()
+    return L / root, root * root
 
 
 def log_det_mass_matrix_gradient(of: Deformed, prescribed: Any = None) -> Array:
@@ -200,101 +225,6 @@ def inverse_augmented_mass_matrix(of: Deformed, time_step: Any) -> Array:
 def external_forces(of: Deformed) -> Array:
     rest = np.zeros(len(of.q))
     return of.forces(rest, rest, loaded=False) - of.forces(rest, rest)
-
-
-# Momentum ----------------------------------------------------------------------------------------------------
-
-
-def _about_com(of: Deformed) -> tuple[Array, Array, float, Array, Array]:
-    """Momentum matrix about the world's origin, its rate, the mass, centre of mass and its velocity."""
-    rows, x = np.empty((6, len(of.u))), of.sums()
-    of._call(entries.momentum_matrix, rows)
-    return rows, x[:8], float(x[11]), x[8:11] / x[11], x[5:8] / x[11]
-
-
-def momentum_about(of: Deformed, about: Any) -> Array:
-    x = of.sums()
-    return np.append(x[2:5] - np.cross(of.state.point_of_world(about), x[5:8]), x[5:8])
-
-
-def centroidal_momentum(of: Deformed) -> Array:
-    x = of.sums()
-    return momentum_about(of, x[8:11] / x[11])
-
-
-def com_jacobian(of: Deformed, in_coordinates_of: Any = None) -> Array:
-    rows, _, mass, _, _ = _about_com(of)
-    return _seen(of, rows[3:] / mass, in_coordinates_of)
-
-
-def com_jacobian_derivative(of: Deformed, in_coordinates_of: Any = None) -> Array:
-    (rate,) = of.along(momentum_stage, ("rows",), dq=of.u[:, None])
-    return _seen(of, rate[3:, :, 0] / of.sums()[11], in_coordinates_of)
-
-
-def centroidal_momentum_matrix(of: Deformed) -> Array:
-    rows, _, _, com, _ = _about_com(of)
-    rows[:3] -= _cross(com, rows[3:])
-    return rows
-
-
-def centroidal_momentum_matrix_derivative(of: Deformed) -> Array:
-    rows, _, _, com, v = _about_com(of)
-    rate = of.along(momentum_stage, ("rows",), dq=of.u[:, None])[0][..., 0]
-    rate[:3] -= _cross(com, rate[3:]) + _cross(v, rows[3:])
-    return rate
-
-
-def com_acceleration(of: Deformed, in_coordinates_of: Any = None) -> Array:
-    J, dJ = com_jacobian(of), com_jacobian_derivative(of)
-    return _seen(of, (J @ of.udot + dJ @ of.u)[:, None], in_coordinates_of)[:, 0]
-
-
-def com_velocity(of: Deformed, in_coordinates_of: Any = None) -> Array:
-    x = of.sums()
-    return _seen(of, (x[5:8] / x[11])[:, None], in_coordinates_of)[:, 0]
-
-
-def centroidal_momentum_derivatives(of: Deformed) -> CentroidalDerivatives:
-    made = of.state.at(of.q, of.u, of.udot)  # without loads
-    inner = made.deformed
-    inner.follow()
-    one, x = np.eye(len(of.u)), of.sums()
-    mass, com = float(x[11]), x[8:11] / x[11]
-    dh, dc, dq = inner.along(forces_stage, ("momentum", "moment", "force"), dq=one)
-    (du,) = inner.along(forces_stage, ("force",), du=one)
-    dc = dc[:3] / mass
-    h, f = x[5:8], _force_of_roots(of)
-    dh[:3] -= _cross(com, dh[3:]) - _cross(h, dc)
-    # hdot about the centre is what roots take about it: weight has no moment there.
-    dq[:3] -= _cross(com, dq[3:]) - _cross(f, dc)
-    du[:3] -= _cross(com, du[3:])
-    return CentroidalDerivatives(dh, dq, du, centroidal_momentum_matrix(of))
-
-
-def _force_of_roots(of: Deformed) -> Array:
-    """Force that the motion takes of the outside, weight and all: m (a - g)."""
-    m = of.sums()[11]
-    return m * com_acceleration(of) - _weight(of)
-
-
-def _weight(of: Deformed) -> Array:
-    t = of.state.tree
-    return (t.mass * t.gravity_factor) @ np.tile(t.gravity, (len(t.mass), 1))
-
-
-def centroidal_inertia(of: Deformed) -> Array:
-    w, t, c = of._work, of.state.tree, of.sums()
-    c = c[8:11] / c[11]
-    out = np.zeros((6, 6))
-    for i, m in enumerate(t.mass):
-        r, s = w.p[i] - c, w.mc[i]
-        a = w.J[i]
-        J = np.array([[a[0], a[1], a[2]], [a[1], a[3], a[4]], [a[2], a[4], a[5]]])
-        out[:3, :3] += J + (m * (r @ r) + 2.0 * (r @ s)) * np.eye(3) - m * np.outer(r, r)
-        out[:3, :3] -= np.outer(r, s) + np.outer(s, r)
-        out[3:, 3:] += m * np.eye(3)
-    return out
 
 
 # Operational space -------------------------------------------------------------------------------------------
@@ -368,34 +298,36 @@ def joint_forces_of_wrenches(of: Deformed, nodes: Any, wrenches: Any, offsets: A
 
 
 _FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    acceleration_derivatives, bias_forces_derivatives, centroidal_inertia, centroidal_momentum,
-    centroidal_momentum_derivatives, centroidal_momentum_matrix, centroidal_momentum_matrix_derivative,
-    com_acceleration, com_jacobian, com_jacobian_derivative, com_velocity, dynamically_consistent_inverse,
+    acceleration_derivatives, bias_forces_derivatives, dynamically_consistent_inverse,
     external_forces, forward_dynamics_derivatives, inverse_augmented_mass_matrix, inverse_dynamics_derivatives,
     jacobian, jacobian_classic_derivative, jacobian_hessian, jacobian_spatial_derivative, joint_forces_of_wrenches,
-    log_det_mass_matrix, log_det_mass_matrix_gradient, mass_matrix_derivative, momentum_about, node_accelerations,
+    log_det_mass_matrix, log_det_mass_matrix_gradient, mass_matrix_derivative, mass_matrix_factors, node_accelerations,
     node_responses, operational_space_bias, operational_space_compliance, operational_space_inertia,
-    velocity_derivatives, world_transform_derivatives,
+    relative_jacobian, relative_jacobian_derivative, velocity_derivatives, world_transform_derivatives,
+    momenta.centroidal_momentum_derivatives,
     by_body.articulated_inertias, by_body.composite_inertias, by_body.composite_momenta,
     by_body.diagonalized_velocities, by_body.reaction_wrenches, by_body.velocities_of_diagonalized,
 )  # fmt: skip
+_SUMS: tuple[Callable[..., Any], ...] = (
+    coriolis_matrix, momenta.centroidal_inertia, momenta.centroidal_momentum, momenta.centroidal_momentum_matrix,
+    momenta.centroidal_momentum_matrix_derivative, momenta.com, momenta.com_acceleration, momenta.com_jacobian,
+    momenta.com_jacobian_derivative, momenta.com_velocity, momenta.momentum_about,
+)  # fmt: skip
 ROUTES: dict[str, Route] = {
     **{function.__name__: Route(function) for function in _FUNCTIONS},
-    "inverse_dynamics_regressor": Route(regressors.of_torques, ("bodies",)),
-    "energy_regressors": Route(regressors.of_energies, ("bodies",)),
-    "relative_jacobian": Route(relative_jacobian, ("relative_to",)),
-    "relative_jacobian_derivative": Route(relative_jacobian_derivative, ("relative_to",)),
-    "mass_matrix": Route(lambda of: of.square(entries.mass_matrix)),
+    **{function.__name__: Route(function, sums=True) for function in _SUMS},
+    "inverse_dynamics_regressor": Route(regressors.of_torques),
+    "energy_regressors": Route(regressors.of_energies),
+    "mass_matrix": Route(lambda of: of.square(entries.mass_matrix), sums=True),
     "inverse_mass_matrix": Route(lambda of: of.square(entries.inverse_mass_matrix)),
     "cholesky_factor": Route(_cholesky),
-    "coriolis_forces": Route(lambda of: of.bias(of.u, gravity=False)),
-    "gravity_forces": Route(lambda of: of.bias(np.zeros(len(of.u)))),
-    "coriolis_and_gravity_forces": Route(lambda of: of.bias(of.u)),
+    "coriolis_forces": Route(lambda of: of.bias(of.u, gravity=False), sums=True),
+    "gravity_forces": Route(lambda of: of.bias(np.zeros(len(of.u))), sums=True),
+    "coriolis_and_gravity_forces": Route(lambda of: of.bias(of.u), sums=True),
     "gravity_forces_derivative": Route(lambda of: _at_rest(of, np.zeros(len(of.u)))[0]),
     "operational_space_velocity_product": Route(node_accelerations),
-    "com": Route(lambda of: of.sums()[8:11] / of.sums()[11]),
-    "kinetic_energy": Route(lambda of: float(of.sums()[0])),
-    "potential_energy": Route(lambda of: float(of.sums()[1])),
+    "kinetic_energy": Route(lambda of: float(of.sums()[0]), sums=True),
+    "potential_energy": Route(lambda of: float(of.sums()[1]), sums=True),
     "forward_kinematics": Route(lambda of: TABLE["world_transforms"].current(of.state)),
     "inverse_dynamics": Route(lambda of: of.forces(of.u, of.udot, loaded=False)),
     "forward_dynamics": Route(lambda of: of.accelerations(of.state.data.tau, loaded=False)),

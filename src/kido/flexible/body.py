@@ -145,11 +145,21 @@ class FlexibleBody(FixedAttributes):
         """See that edits of the skeleton have left what the body consists of.
 
         Raises:
-            ModelError: the body has another inertia, or a node's body is not welded to it any more; says which.
+            ModelError: the body has another inertia, a node's body is not welded to it any more, or BODY_modes has
+                inertia or bodies on it; says which.
         """
         own, modes, what = self.body.inertia, self.modes.inertia, f"flexible body {self.body.name!r}"
         if own.mass != modes.mass or (own.com != modes.com).any() or (own.moment != modes.moment).any():
             raise ModelError(f"{what}: its inertia is that of its modes, and was changed")
+        coordinates = self.coordinates
+        if coordinates.mass > 0.0 or coordinates.children:
+            inside = f"a mass of {coordinates.mass:g} kg"
+            if coordinates.children:
+                inside = ", ".join(repr(b.name) for b in coordinates.children) + " on it"
+            raise ModelError(
+                f"{what}: its body {coordinates.name!r} is there for the coordinates of modes alone, and has {inside}; "
+                f"expected none: put it on {self.body.name!r}, or on a node"
+            )
         for node in self.modes.nodes:
             found = self._nodes.get(node.name)
             if found is None or found not in self.body.children:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from kido.errors import ModelError
 from kido.flexible import entries
 from kido.flexible.differentials import Differentials
-from kido.flexible.filling import fill
+from kido.flexible.filling import fill, some_inertias, some_modes
 from kido.flexible.operators import snapshot
 from kido.kernels.entries import OK, REFUSED
 from kido.quantities import TABLE
@@ -23,6 +23,7 @@ from kido.tree import data_for
 
 Array = NDArray[np.float64]
 ALL_BITS = 15  # of DATA.fresh: poses, inertias, velocities and accelerations
+_MAX_PARTS = 100  # choices of bodies that are kept
 
 
 class Deformed:
@@ -43,7 +44,9 @@ class Deformed:
         self._tree: Any = None
         self._differentials: Differentials | None = None
         self._seen: Any = None
+        self._parts: dict[Any, Deformed] = {}
         self.operators: Any = None  # spatial operators of all bodies, once they were needed
+        self.bodies: Any = None  # whose inertia, weight and springs are meant; None: all
 
     def follow(self) -> None:
         """Have the arrays of the state say where links are and how they move.
@@ -71,7 +74,7 @@ class Deformed:
             arguments: besides the state, by name.
 
         Raises:
-            ModelError: it is not known for flexible bodies, or not with such arguments; names it.
+            ModelError: it is not known for flexible bodies; names it.
         """
         from kido.flexible.answers import ROUTES
 
@@ -79,11 +82,28 @@ class Deformed:
         if route is None:
             self.refuse(name)
         given = {key: value for key, value in arguments.items() if value is not None and value is not ORIGIN}
-        unknown = sorted(set(given) & {"bodies", "relative_to", "with_respect_to"} - set(route.knows))
-        if unknown:
-            self.refuse(f"{name} of given {', '.join(unknown)}")
         self.follow()
-        return route.function(self, **given)
+        of = self.of_some(given.pop("bodies")) if route.sums and "bodies" in given else self
+        return route.function(of, **given)
+
+    def of_some(self, bodies: Any) -> Deformed:
+        """What computes sums over some bodies, the others without inertia, weight and springs.
+
+        A flexible body is chosen with its modes; its body BODY_modes adds nothing by itself.
+        """
+        key = self._state.indices_of(bodies)
+        made = self._parts.get(key)
+        if made is None:
+            if len(self._parts) >= _MAX_PARTS:
+                self._parts.clear()
+            made = self._parts[key] = Deformed(self._state)
+            made.bodies = key
+            made._flex, made._tree = (
+                some_modes(self._flex, self._state, key),
+                some_inertias(self._tree, self._state, key),
+            )
+            made._work = data_for(made._tree)
+        return made
 
     def at(self, name: str, arguments: dict[str, Any], **state: Any) -> Any:
         """A quantity, or a verb, at a state that is given."""
@@ -117,10 +137,27 @@ class Deformed:
         status = snapshot(self._tree.address, self._work.address, self._flex.address, members, bodies, blocks, q, u)
         assert status == OK
 
+    def system(self, *arguments: Any) -> Any:
+        """What integrators move: a `kido.integrators.System` of these arguments, by sweeps that know of modes."""
+        from kido.flexible.integration import FlexibleSystem
+
+        self.follow()
+        return FlexibleSystem(self._flex, *arguments)
+
     @property
     def state(self) -> Any:
         """The state that it computes for."""
         return self._state
+
+    @property
+    def mass(self) -> Array:
+        """(links,) of the bodies that are meant."""
+        return self._tree.mass
+
+    @property
+    def armature(self) -> Array:
+        """(dofs,) of the joints of the bodies that are meant."""
+        return self._tree.armature
 
     @property
     def q(self) -> Array:

@@ -105,6 +105,38 @@ def in_lanes(flex: FLEX, samples: int) -> FLEX:
     return FLEX(samples=samples, modes=flex.modes, **sizes)
 
 
+def some_inertias(tree: Any, state: Any, chosen: tuple[int, ...]) -> Any:
+    """A tree that shares all but inertias, rotors and springs, which only bodies of these indices have."""
+    flexible = flexible_bodies(state.skeleton)
+    whole = set(chosen) | {f.coordinates.index for f in flexible if f.body.index in chosen}
+    whole -= {f.coordinates.index for f in flexible if f.body.index not in chosen}
+    own = state.inertias_of([state.skeleton.bodies[k] for k in sorted(whole)])
+    mass = np.ascontiguousarray(own.inertia[:, 0])
+    has = (own.springs != 0)[tree.body_of_dof]
+    return tree.sharing(
+        mass=mass,
+        com=own.inertia[:, 1:4] / np.where(mass > 0.0, mass, 1.0)[:, None],
+        inertia=np.ascontiguousarray(own.inertia[:, 4:]),
+        armature=np.where(has, tree.armature, 0.0),
+        stiffness=np.where(has, tree.stiffness, 0.0),
+    )
+
+
+def some_modes(flex: FLEX, state: Any, chosen: tuple[int, ...]) -> FLEX:
+    """Work space with modes that have the inertia of bodies of these indices alone; all move nodes."""
+    constants: Any = flex.modes
+    own = {name: getattr(constants, name).copy() for name in ("linear", "slope", "swing", "mass")}
+    for c, flexible in enumerate(flexible_bodies(state.skeleton)):
+        if flexible.body.index not in chosen:
+            m0, pair, number = int(flex.first_mode[c]), int(flex.first_pair[c]), int(flex.number[c])
+            own["linear"][m0 : m0 + number] = 0.0
+            for name in ("slope", "swing", "mass"):
+                own[name][pair : pair + number * number] = 0.0
+    made: Any = in_lanes(flex, 0)
+    made.modes = constants.sharing(**own)
+    return made
+
+
 def _starts(counts: Indices) -> Indices:
     return (np.cumsum(counts) - counts).astype(np.int64)
 

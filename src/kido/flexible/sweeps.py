@@ -390,7 +390,10 @@ def pass_bias(t, d, f, first, i, share, tau):
     """z of link i to its parent, with e of its coordinates and modes."""
     if f.node_of_body[i] >= 0:
         node_bias(t, d, f, i, share)
-    elif f.has_modes[i] == 0:
+    elif f.has_modes[i] != 0:  # what acts on it acts on its body, which comes later
+        z = d.z
+        add_to_parent(d, z, i, t.parent[i], z[i, 0], z[i, 1], z[i, 2], z[i, 3], z[i, 4], z[i, 5])
+    else:
         if f.flex_of_body[i] >= 0:
             modes_bias(t, d, f, i, share, tau)
         joint_bias(t, d, first, i, share, tau)
@@ -452,14 +455,17 @@ def start_link_bias(t, d, f, i):
 def accelerations_of_state(t, d, f):
     """udot at q, u and tau of the data, and what it takes: the sweeps above in three in place of seven.
 
-    Links of modes, which move as their bodies do and weigh nothing, are passed over.
+    Links of modes, which move as their bodies do and weigh nothing, are passed over unless something acts on them.
 
     Returns:
         As `articulated_inertias`.
     """
     n, status = t.parent.shape[0], -1.0
     for i in range(n):
-        if f.has_modes[i] == 0:
+        if f.has_modes[i] != 0 and d.has_external[i] == 0:
+            set_row(d.z, i, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+            d.l[i, 0], d.l[i, 1], d.l[i, 2] = 0.0, 0.0, 0.0
+        else:
             place_link(t, d, f, i)
             link_velocity(t, d, f, i)
             start_link_inertia(t, d, f, i)

@@ -166,18 +166,31 @@ def accelerate(t, d, m):
 
 
 @kernel
-def evaluate(t, d, m, h):
-    """udot at the state of the data. Returns 0, or a status below FAILED."""
-    loads(t, d, m)
-    status = articulate(t, d, h)
-    accelerate(t, d, m)
-    return status
+def articulate_system(t, d, m, h):
+    """`articulate`, or what the system has in its place. Returns 0 or a status."""
+    if m.articulate.address == 0:
+        return articulate(t, d, h)
+    m.implicit = h
+    return m.articulate(m.owner, m)
+
+
+@kernel
+def accelerate_system(t, d, m):
+    """`accelerate`, or what the system has in its place; needs `articulate_system`."""
+    if m.give_way.address == 0:
+        accelerate(t, d, m)
+    else:
+        m.evaluations += 1
+        m.give_way(m.owner, m)
 
 
 @kernel
 def evaluate_system(t, d, m):
-    """`evaluate`, or what the system has in its place. Returns 0 or a status."""
+    """udot at the state of the data, by what the system has for it if it is none of a tree. Returns 0 or a status."""
     if m.accelerate.address == 0:
-        return evaluate(t, d, m, 0.0)
+        loads(t, d, m)
+        status = articulate(t, d, 0.0)
+        accelerate(t, d, m)
+        return status
     m.evaluations += 1
     return m.accelerate(m.owner, m)

@@ -7,7 +7,9 @@ it failed. Where forces are constant nobody returns to Python for them.
 
 A system whose accelerations are not those of the free tree, such as one with closed loops, brings stages of its own,
 called as `m.accelerate(m.owner, m)`: `accelerate` writes udot of the state in the data; `project` brings the state of
-a stage, and `close` that of the end of a step, onto what the system takes for granted. Each returns 0 or a status.
+a stage, and `close` that of the end of a step, onto what the system takes for granted. Methods with implicit springs
+and dampers ask in two parts: `articulate`, poses and articulated inertias with joints implicit over the time
+`implicit`; and `give_way`, udot from tau and the velocities there. Each returns 0 or a status.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ class MOTION(Struct):
     step = stage(doc="the method's step")
     owner = integer(doc="address of a system with stages of its own, which they are called with")
     accelerate = stage(doc="of such a system: accelerations of the state in the data")
+    articulate = stage(doc="of such a system: poses and articulated inertias")
+    give_way = stage(doc="of such a system: accelerations by tau, after `articulate`")
     project = stage(doc="of such a system: the state of a stage onto what it takes for granted")
     close = stage(doc="of such a system: the same at the end of a step")
     output = integer(doc="the next of the requested times")
@@ -49,6 +53,7 @@ class MOTION(Struct):
     start = number("s", doc="start of the step")
     size = number("s", doc="size of the step")
     now = number("s", doc="time of the state in the data")
+    implicit = number("s", doc="of `articulate`: time over which springs and dampers are implicit")
     next_size = number("s", doc="size of the next step")
     error = number(doc="of the step; 1 is just tolerated")
     last_error = number(doc="of the step before")

@@ -6,7 +6,7 @@ from typing import Any
 
 from kido.attributes import dataclass
 from kido.integrators.integrator import CompiledIntegrator
-from kido.integrators.rates import accelerate, articulate, displace, evaluate, loads
+from kido.integrators.rates import accelerate_system, articulate_system, displace, loads
 from kido.integrators.schema import MOTION
 from kido.jit import callback, view
 from kido.kernels.integration import advance
@@ -22,7 +22,9 @@ def semi_implicit_step(address, stage, unused_1, unused_2):
     m.now = m.start
     if stage == 0:
         return 1
-    status = evaluate(t, d, m, h)
+    loads(t, d, m)
+    status = articulate_system(t, d, m, h)
+    accelerate_system(t, d, m)
     for k in range(m.x.shape[0]):
         m.u1[k] = m.u0[k] + h * d.udot[k]
         m.x[k] = h * m.u1[k]
@@ -64,10 +66,10 @@ def midpoint_step(address, stage, unused_1, unused_2):
         return 1
     if stage == 1:
         loads(t, d, m)
-        status = articulate(t, d, h)
+        status = articulate_system(t, d, m, h)
         if status < 0:
             return status
-        accelerate(t, d, m)
+        accelerate_system(t, d, m)
         for k in range(n):
             d.u[k] = m.u0[k] + 0.5 * h * d.udot[k]
         return 2
@@ -78,7 +80,7 @@ def midpoint_step(address, stage, unused_1, unused_2):
     loads(t, d, m)
     for k in range(n):
         d.u[k] = m.x[k]
-    accelerate(t, d, m)
+    accelerate_system(t, d, m)
     for k in range(n):
         d.u[k] = m.u0[k] + h * d.udot[k]
     for tree_index in range(t.tree_mobile.shape[0]):

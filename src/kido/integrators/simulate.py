@@ -98,7 +98,7 @@ def simulate(
     Args:
         skeleton: starts from the state it holds. In a world it moves alone, and the world's clock stands still. Or
             `kido.ConstrainedDynamics`, for closed loops.
-        integrator: say, `kido.integrators.RK4()`, or one of your own.
+        integrator: say, `kido.integrators.RK4()`, or one of your own; of flexible bodies any but `Variational`.
         duration: [s], from time zero, with results at every time step.
         times: increasing times [s] at which results are wanted, instead of a duration; the first is that of
             the start. Integrators with fixed steps divide the time between two of them into equal steps.
@@ -111,7 +111,8 @@ def simulate(
         progress: show a bar on stderr; by default on a terminal, if it takes more than two seconds.
 
     Raises:
-        ModelError: an argument is of the wrong kind, or a coordinate has no inertia.
+        ModelError: an argument is of the wrong kind, a coordinate has no inertia, or `Variational` is to move flexible
+            bodies.
         ConcurrencyError: another thread moves the skeleton.
         StateError: numbers of the wrong count or not finite; the motion became infinite; the integrator gave
             up. The skeleton then is as it was. After Ctrl-C it is in the last state that was completed.

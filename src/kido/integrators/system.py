@@ -32,7 +32,7 @@ from kido.jit import Struct
 from kido.joints import ActuatorType
 from kido.kernels.manifold import position_differences
 from kido.math.transform import takes
-from kido.quantities.soft import refuse_free
+from kido.quantities.soft import refuse_free_points
 from kido.skeleton import Skeleton
 from kido.skeleton.state.actuation import is_prescribed, takes_force
 from kido.tree import TREE, data_for
@@ -156,7 +156,8 @@ class System(FixedAttributes):
             ModelError: a coordinate has a servo, a POSITION actuator or a gear, or a soft body points that are free.
         """
         data = skeleton.current_state.compiled()
-        refuse_free(skeleton.current_state, "simulate")
+        state = skeleton.current_state
+        refuse_free_points(state, "simulate")
         function, constant = joint_forces(skeleton, forces)
         tree: TREE = skeleton.current_state.tree  # the skeleton is compiled
         for kind in (ActuatorType.SERVO, ActuatorType.POSITION, ActuatorType.MIMIC):
@@ -171,7 +172,8 @@ class System(FixedAttributes):
         mixed = natural if np.array_equal(kind, tree.kind) else with_arrays(natural, kind=kind)
         given = np.where(tree.actuator == ActuatorType.ACCELERATION, data.command, 0.0)
         constant = np.where(takes_force(tree.actuator), constant, 0.0)
-        return cls(
+        made = cls if state.deformed is None else state.deformed.system
+        return made(
             f"skeleton {skeleton.name!r}",
             natural,
             mixed,

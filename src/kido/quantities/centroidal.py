@@ -124,8 +124,8 @@ def _frame_of_observer(state, frame, what="relative_to"):
     return frame
 
 
-def _from_origin_of(state, frame, p):
-    """A point, from the origin of a frame in its axes."""
+def from_origin_of(state, frame, p):
+    """A point of the world, from the origin of a frame in its axes."""
     X = _frame_of_observer(state, frame, "with_respect_to").world_transform
     return X[:3, :3].T @ (p - X[:3, 3])
 
@@ -134,12 +134,13 @@ com = array(
     "com", com_core, POSES, (3,), "Centre of mass in the world, soft skins as they are.",
     of=BODIES.taking("bodies=None, with_respect_to=None"), fail=massless, unit="m", frame=WORLD,
     group="mean",
-    finish="if with_respect_to is not None:\n    out = from_origin_of(state, with_respect_to, out)",
-    scope={"from_origin_of": _from_origin_of},
+    finish="if with_respect_to is not None:\n    out = from_origin_of(of.current_state, with_respect_to, out)",
+    scope={"from_origin_of": from_origin_of},
 )  # fmt: skip
 
 
-def _seen_velocity(state, v, bodies, relative_to, axes, positions):
+def seen_velocity(state, v, bodies, relative_to, axes, positions):
+    """A velocity v of the centre of mass of bodies as an observer in a frame has it, in the axes of another."""
     if relative_to is not None:
         frame = _frame_of_observer(state, relative_to)
         V, r = frame.spatial_velocity, com(state, positions, bodies) - frame.world_transform[:3, 3]
@@ -147,7 +148,8 @@ def _seen_velocity(state, v, bodies, relative_to, axes, positions):
     return v if axes is None else state.axes_of(axes, positions).T @ v
 
 
-def _seen_acceleration(state, a, bodies, relative_to, axes, positions, velocities):
+def seen_acceleration(state, a, bodies, relative_to, axes, positions, velocities):
+    """The same of an acceleration a."""
     if relative_to is not None:
         frame = _frame_of_observer(state, relative_to)
         V, r = frame.spatial_velocity, com(state, positions, bodies) - frame.world_transform[:3, 3]
@@ -170,8 +172,8 @@ com_velocity = array(
     of=BODIES.taking("bodies=None, relative_to=None, in_coordinates_of=None"), soft=soft.com_velocity, fail=massless,
     unit="m/s", is_property=False, group="mean",
     finish="if relative_to is not None or in_coordinates_of is not None:\n"
-    "    out = seen(state, out, bodies, relative_to, in_coordinates_of, positions)",
-    scope={"seen": _seen_velocity},
+    "    out = seen(of.current_state, out, bodies, relative_to, in_coordinates_of, positions)",
+    scope={"seen": seen_velocity},
 )  # fmt: skip
 
 
@@ -181,8 +183,8 @@ com_acceleration = array(
     of=BODIES.taking("bodies=None, relative_to=None, in_coordinates_of=None"), soft=soft.refuse_acceleration,
     fail=massless, unit="m/s^2", is_property=False, group="mean",
     finish="if relative_to is not None or in_coordinates_of is not None:\n"
-    "    out = seen(state, out, bodies, relative_to, in_coordinates_of, positions, velocities)",
-    scope={"seen": _seen_acceleration},
+    "    out = seen(of.current_state, out, bodies, relative_to, in_coordinates_of, positions, velocities)",
+    scope={"seen": seen_acceleration},
 )  # fmt: skip
 com_jacobian = array(
     "com_jacobian", com_jacobian_core, COLUMNS_OF_MOTION, (3, "dofs"),

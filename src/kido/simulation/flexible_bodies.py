@@ -87,7 +87,10 @@ class FlexibleBodies(Feature):
     def options_changed(self) -> None:
         integrator = self.engine.options.integrator
         if self.any and not isinstance(integrator, MoreauMidpoint):
-            raise ModelError(f"worlds with flexible bodies step by MoreauMidpoint only, got {integrator!r}")
+            raise ModelError(
+                f"worlds with flexible bodies step by MoreauMidpoint only, got {integrator!r}; a skeleton alone "
+                "is moved by any integrator but Variational with kido.integrators.simulate"
+            )
 
     def properties_changed(self) -> None:
         engine = self.engine

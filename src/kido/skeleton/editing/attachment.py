@@ -10,7 +10,9 @@ import scipy
 from kido.attributes import dataclass
 from kido.errors import ModelError
 from kido.math.transform import inverse_transform
+from kido.quantities.centroidal import momentum_about
 from kido.quantities.impulses import changes
+from kido.quantities.matrices import mass_matrix
 from kido.reprs import brief
 from kido.skeleton.editing.transplant import (
     change_of_joint,
@@ -57,12 +59,24 @@ class Attachment:
 
 def body_momenta(skeleton: Skeleton) -> dict[BodyNode, Array]:
     """[angular; linear] momentum of each body alone about its origin, world axes."""
+    if any(joint.has_modes for joint in skeleton.joints):
+        return {b: momentum_about(skeleton, about=b.world_transform[:3, 3], bodies=[b]) for b in skeleton.parts.bodies}
     found = {}
     for body in skeleton.parts.bodies:
         V, R, inertia = body.spatial_velocity, body.world_transform[:3, :3], body.inertia
         m, c, w, v = inertia.mass, R @ inertia.com, V[:3], V[3:]
         linear = m * (v + np.cross(w, c))
         found[body] = np.concatenate([R @ inertia.moment @ R.T @ w + np.cross(c, linear), linear])
+    return found
+
+
+def modal_momenta(skeleton: Skeleton) -> dict[BodyNode, Array]:
+    """Momentum of each mode's rate in the motion of its body alone, by the body whose joint has the modes."""
+    u, found = skeleton.velocities, {}
+    for body in skeleton.parts.bodies:
+        joint = body.parent_joint
+        if joint.has_modes:
+            found[body] = (mass_matrix(skeleton, bodies=[body.parent])[joint.coordinates] @ u).copy()
     return found
 
 
@@ -113,11 +127,15 @@ def attach(body: BodyNode, target: Skeleton, parent: BodyNode | None, joint: Any
         check_mimics(subtree(body), what)
     both = {body.skeleton, target}
     before, energy = {b: h for s in both for b, h in body_momenta(s).items()}, _energy(both)
+    of_modes = {b: h for s in both for b, h in modal_momenta(s).items()}
     move(body, target, parent, change, motion_to_keep(body, parent))
     # Momentum of each body as before, on a tree at the velocities that its coordinates have: the rest is an impulse.
     now = body_momenta(target)
     pushed = {b.index: before[b] - now[b] for b in target.parts.bodies}
-    target.velocities = target.velocities + _response(target, pushed, np.zeros(target.num_dofs))
+    on_joints = np.zeros(target.num_dofs)
+    for b, h in modal_momenta(target).items():
+        on_joints[b.parent_joint.coordinates] = of_modes[b] - h
+    target.velocities = target.velocities + _response(target, pushed, on_joints)
     impulse = _about(body, body_momenta(target)) - _about(body, before)
     return Attachment(body.parent_joint, None, energy - _energy(both), impulse)
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kido.arrays import fixed
+from kido.errors import ModelError
+from kido.quantities.centroidal import com, com_acceleration, com_velocity
 from kido.skeleton.frames.frame import Frame
 from kido.skeleton.nodes.node import JacobianNode
 
 if TYPE_CHECKING:
+    from kido.skeleton.body_node import BodyNode
     from kido.skeleton.inertia import Inertia
 
 Array = NDArray[np.float64]
 
 
 class BodyCom(JacobianNode):
-    """What a body has to say of its centre of mass: that of a point fixed in it.
+    """What a body has to say of its centre of mass: that of a point fixed in it, but of a flexible body as it is bent.
 
     `relative_to` is the frame from which the motion is seen, None for the world; `in_coordinates_of` the frame in whose
     axes results are, None for the world's. Of some bodies together the skeleton has the same (`Skeleton.com`, ...).
@@ -27,13 +30,24 @@ class BodyCom(JacobianNode):
     """
 
     if TYPE_CHECKING:
+        own_link: bool
+        skeleton: Any
 
         @property
         def inertia(self) -> Inertia: ...
+        @property
+        def children(self) -> tuple[BodyNode, ...]: ...
+
+    @property
+    def _deforms(self) -> bool:
+        """Whether it is a flexible body, in which its centre of mass moves."""
+        return self.own_link and any(child.parent_joint.has_modes for child in self.children)
 
     @property
     def local_com(self) -> Array:
         """Centre of mass from the body's origin, in its own axes [m] (a copy)."""
+        if self._deforms:
+            return fixed(com(self.skeleton, bodies=[self], with_respect_to=self))
         return fixed(self.inertia.com)
 
     @property
@@ -57,6 +71,10 @@ class BodyCom(JacobianNode):
         Raises:
             ModelError: no frame.
         """
+        if self._deforms:
+            return com_velocity(
+                self.skeleton, bodies=[self], relative_to=relative_to, in_coordinates_of=in_coordinates_of
+            )
         return self.linear_velocity(self.local_com, relative_to, in_coordinates_of)
 
     def com_spatial_velocity(self, relative_to: Frame | None = None, in_coordinates_of: Frame | None = None) -> Array:
@@ -65,7 +83,10 @@ class BodyCom(JacobianNode):
         Raises:
             ModelError: no frame.
         """
-        return self.compute_spatial_velocity(self.local_com, relative_to, in_coordinates_of)
+        V = self.compute_spatial_velocity(self.local_com, relative_to, in_coordinates_of)
+        if self._deforms:
+            V[3:] = self.com_velocity(relative_to, in_coordinates_of)
+        return V
 
     def com_acceleration(self, relative_to: Frame | None = None, in_coordinates_of: Frame | None = None) -> Array:
         """Classic acceleration (3,) of the centre of mass by the current accelerations [m/s^2].
@@ -73,6 +94,10 @@ class BodyCom(JacobianNode):
         Raises:
             ModelError: no frame.
         """
+        if self._deforms:
+            return com_acceleration(
+                self.skeleton, bodies=[self], relative_to=relative_to, in_coordinates_of=in_coordinates_of
+            )
         return self.linear_acceleration(self.local_com, relative_to, in_coordinates_of)
 
     def com_spatial_acceleration(
@@ -85,20 +110,33 @@ class BodyCom(JacobianNode):
         Raises:
             ModelError: no frame.
         """
-        return self.compute_spatial_acceleration(self.local_com, relative_to, in_coordinates_of)
+        A = self.compute_spatial_acceleration(self.local_com, relative_to, in_coordinates_of)
+        if self._deforms:
+            V = self.com_spatial_velocity(relative_to, in_coordinates_of)
+            A[3:] = self.com_acceleration(relative_to, in_coordinates_of) - np.cross(V[:3], V[3:])
+        return A
 
     def com_jacobian(self, in_coordinates_of: Frame | None = None) -> Array:
         """J (3, len(dependent_dofs)) with com_velocity = J u.
 
         Raises:
-            ModelError: no frame.
+            ModelError: no frame; a flexible body, whose centre of mass moves with modes too.
         """
+        self._refuse_modes("com_jacobian")
         return self.linear_jacobian(self.local_com, in_coordinates_of)
 
     def com_jacobian_derivative(self, in_coordinates_of: Frame | None = None) -> Array:
         """dJ (3, len(dependent_dofs)) with com_acceleration = J udot + dJ u.
 
         Raises:
-            ModelError: no frame.
+            ModelError: no frame; a flexible body, whose centre of mass moves with modes too.
         """
+        self._refuse_modes("com_jacobian_derivative")
         return self.jacobian_classic_derivative(self.local_com, in_coordinates_of)[3:]
+
+    def _refuse_modes(self, what: str) -> None:
+        if self._deforms:
+            raise ModelError(
+                f"body {self.name!r} is flexible: its centre of mass moves with modes, which are no coordinates above "
+                f"it; expected skeleton.{what}(bodies=[{self.name!r}]), with a column for every coordinate"
+            )

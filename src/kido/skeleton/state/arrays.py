@@ -431,4 +431,5 @@ class StateArrays(Selections, FixedAttributes):
         raise ModelError(
             f"skeleton {self.name!r}: the inertia seen by dof {dof} ({self.skeleton.dofs[dof].name!r}) is not "
             "positive; a body it moves needs mass or rotational inertia, or axes of its joint coincide at this position"
+            + (", or deflections are not small beside the bodies" if self.deformed is not None else "")
         )

@@ -213,6 +213,13 @@ def wrench_of_row(row: NDArray[np.float64], X: NDArray[np.float64]) -> NDArray[n
     return np.concatenate([moment, R @ row[3:6] + row[6:9] + row[21:24]])
 
 
+def row_of_wrench(wrench: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The row of a wrench about a body's origin that keeps its direction in the world; world axes."""
+    row = np.zeros(24)
+    row[18:21], row[6:9] = wrench[:3], wrench[3:]
+    return row
+
+
 def force_row(
     body: Any,
     force: ArrayLike,

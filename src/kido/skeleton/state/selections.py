@@ -107,8 +107,12 @@ class Selections:
 
     def subset(self, bodies: Bodies) -> int:
         """Address of the inertias of chosen bodies by link."""
+        return self.inertias_of(bodies).address
+
+    def inertias_of(self, bodies: Bodies) -> Any:
+        """Inertias of chosen bodies by link, a `SUBSET`."""
         key = ("subset", None if bodies is None else self.indices_of(bodies))
-        return (self.selections.get(key) or self._new_subset(key)).address
+        return self.selections.get(key) or self._new_subset(key)
 
     def _new_subset(self, key: tuple[str, tuple[int, ...] | None]) -> Struct:
         self.compiled()
