@@ -251,7 +251,7 @@ def test_a_beam_falls_sideways_in_a_world_under_too_large_a_weight() -> None:
 
 
 def test_twist_of_a_spinning_blade_by_its_own_width() -> None:
-    """w^2 = w0^2 + Omega^2 (I_z - I_y) / (I_z + I_y): centrifugal forces turn a wide blade into its plane of rotation."""
+    """w^2 = w0^2 + Omega^2 (I_z - I_y) / (I_z + I_y): centrifugal forces turn it into its plane."""
     for wide in (True, False):
         about_y, about_z = (1e-6, 1e-4) if wide else (1e-4, 1e-6)
         modes = beam_modes(1.0, Section(1.0, about_y, about_z, 1e-5), DEEP[1], torsion=1)
