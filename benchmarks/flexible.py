@@ -3,7 +3,10 @@
     python -m benchmarks.flexible                 tables of errors and times
     python -m benchmarks.flexible plots FOLDER    plots: rotating beams over speed, a spin-up over time
 
-The truths are in `tests/flexible/test_flexible_truths.py`, `test_flexible_crank.py` and `test_flexible_ground.py`.
+    python -m benchmarks.flexible buckling        the table of critical loads alone
+
+The truths are in `tests/flexible/test_flexible_truths.py`, `test_flexible_buckling.py`, `test_flexible_crank.py` and
+`test_flexible_ground.py`.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import numpy as np
 from benchmarks.timing import machine
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests/flexible"))
+import test_flexible_buckling as buckling  # pyright: ignore[reportMissingImports]
 import test_flexible_crank as crank  # pyright: ignore[reportMissingImports]
 import test_flexible_ground as ground  # pyright: ignore[reportMissingImports]
 import test_flexible_truths as truths  # pyright: ignore[reportMissingImports]
@@ -75,6 +79,25 @@ def rows() -> list[tuple[str, str, str, str]]:
     return found
 
 
+def critical_loads() -> list[tuple[str, str, str, str]]:
+    """Of cantilevers of length, EI and GJ 1, by modes: what, the truth, what is found, and its share above that."""
+    found = []
+    column = buckling.beam_modes(1.0, *buckling.DEEP, bending_y=4)
+    beams = {f"{n} {kind}": buckling.deep(n, kind) for kind in ("clamped", "craig-bampton") for n in (2, 4, 8)}
+
+    def add(what: str, truth: float, tree, work) -> None:
+        value = buckling.critical(tree.bodies[0].modes.stiffness, buckling.softening(tree, work)) / buckling.UNIT
+        found.append((what, f"{truth:.6f}", f"{value:.6f}", f"{value / truth - 1.0:.1e}"))
+
+    tree = buckling.cantilever(column)
+    add("column, 4 modes", np.pi**2 / 4.0, tree, lambda q: -tree.jacobian("beam_tip", q)[3])
+    for modes, deep in beams.items():
+        add(f"deep beam, force, {modes}", buckling.PRANDTL, deep, lambda q, t=deep: -t.jacobian("beam_tip", q)[5])
+        for kind, factor in (("quasi", 0.5), ("quasi across", 0.5), ("semi", 1.0)):
+            add(f"deep beam, moment, {kind}, {modes}", factor * np.pi, deep, buckling.moment(deep, kind))
+    return found
+
+
 def times() -> None:
     """Of the spin-up and its model; best of several. Those of dynamics are in `benchmarks.flexible_calls`."""
     began = process_time()
@@ -118,6 +141,9 @@ def plots(folder: Path) -> None:
 if __name__ == "__main__":
     if sys.argv[1:2] == ["plots"]:
         plots(Path(sys.argv[2]))
+    elif sys.argv[1:2] == ["buckling"]:
+        for row in critical_loads():
+            print("| " + " | ".join(row) + " |", flush=True)
     else:
         print(machine())
         times()
@@ -125,5 +151,5 @@ if __name__ == "__main__":
             print("ground, 1 s in steps of", steps, ground.account(steps, 1.0))
         print("ground, 60 s in steps of 0.001", ground.account(1e-3, 60.0))
         print("| what | truth | found | error |\n| --- | ---: | ---: | ---: |")
-        for row in rows():
+        for row in [*rows(), *critical_loads()]:
             print("| " + " | ".join(row) + " |", flush=True)

@@ -28,7 +28,11 @@ def random_modes(rng: np.random.Generator, number: int = 3, points: int = 8, dam
     masses, rho = rng.uniform(0.1, 1.0, points), rng.normal(size=(points, 3))
     A = rng.normal(size=(number, number))
     shapes, stiffness = orthogonal(masses, rng.normal(size=(points, 3, number)) * 0.3, 5.0 * A @ A.T + np.eye(number))
-    nodes = [ModeNode(name, rho[k], shapes[k], 0.5 * rng.normal(size=(3, number))) for k, name in enumerate("ab")]
+    bend = 0.3 * rng.normal(size=(2, 2, 3, number, number))
+    bend += bend.swapaxes(3, 4)
+    nodes = [
+        ModeNode(name, rho[k], shapes[k], 0.5 * rng.normal(size=(3, number)), *bend[k]) for k, name in enumerate("ab")
+    ]
     modes = Modes(masses, rho, shapes, stiffness, nodes, damping_ratio=damping)
     CLOUDS[modes] = masses, rho, shapes
     return modes
@@ -71,6 +75,15 @@ def rotation_series(theta: np.ndarray, rate: np.ndarray, acceleration: np.ndarra
     return [E[:3, 3 * k : 3 * k + 3] for k in range(3)]
 
 
+def path(first: np.ndarray, second: np.ndarray, eta: tuple[np.ndarray, ...]) -> np.ndarray:
+    """Coefficients (3, 3) of t^0, t^1, t^2 of first eta + second(eta, eta) / 2, eta a polynomial of degree 2."""
+    a, b, c = eta
+    return np.array([
+        first @ a + 0.5 * (second @ a) @ a, first @ b + (second @ a) @ b,
+        first @ c + (second @ a) @ c + 0.5 * (second @ b) @ b,
+    ])  # fmt: skip
+
+
 @dataclass
 class Dense:
     """Poses, motion and dynamics of a tree at a state.
@@ -102,10 +115,10 @@ class Dense:
             if body in owner:
                 flexible, node = owner[body]
                 eta = self.eta(flexible, u, udot)
-                turn = rotation_series(*(node.rotation @ e for e in (eta[0], eta[1], 2.0 * eta[2])))
+                turn = rotation_series(*path(node.rotation, node.second_rotation, eta) * [[1.0], [1.0], [2.0]])
                 own = [np.zeros((4, 4)) for _ in range(3)]
-                for k, X in enumerate(own):
-                    X[:3, :3], X[:3, 3] = turn[k], node.translation @ eta[k]
+                for k, (X, moved) in enumerate(zip(own, path(node.translation, node.second_order, eta), strict=True)):
+                    X[:3, :3], X[:3, 3] = turn[k], moved
                 own[0][:3, 3] += node.position
                 own[0][3, 3] = 1.0
                 own = own[0], own[1], own[2]

@@ -82,6 +82,11 @@ def test_nodes_that_cannot_be() -> None:
         ModeNode("n", (0, 0, 0), np.zeros(3))
     with pytest.raises(kido.ModelError, match=r"node 'n': rotation: expected an array \(3 x 2\)"):
         ModeNode("n", (0, 0, 0), np.zeros((3, 2)), np.zeros((3, 1)))
+    for key in ("second_order", "second_rotation"):
+        with pytest.raises(kido.ModelError, match=rf"node 'n': {key}: expected an array \(3 x 2 x 2\)"):
+            ModeNode("n", (0, 0, 0), np.zeros((3, 2)), **{key: np.zeros((3, 3))})
+        with pytest.raises(kido.ModelError, match=f"node 'n': {key}: expected second derivatives, symmetric"):
+            ModeNode("n", (0, 0, 0), np.zeros((3, 2)), **{key: np.arange(12.0).reshape(3, 2, 2)})
     with pytest.raises(kido.NameLookupError, match="no node 'top'; expected one of: tip"):
         modes().node("top")
 

@@ -223,6 +223,43 @@ def test_pull_at_the_tip_stiffens_solids_and_plates_as_beams() -> None:
     assert np.isclose(modes.J2[0, 0, 2, 2] / modes.mass, beam.J2[0, 0, 2, 2] / beam.mass, rtol=1e-3)
 
 
+@pytest.mark.parametrize(("kind", "most"), [("solid", 0.10), ("plate", 0.06)])
+def test_solids_and_plates_buckle_sideways_as_deep_beams(kind: str, most: float) -> None:
+    """Of the beam's critical loads: a force at the tip, and moments by dead forces on bars along it, across, and both.
+
+    Rigid ends hinder the warping of a twisted strip, over a part of it as long as it is high.
+    """
+    material, (b, h) = Material(2e11, 7800.0, 0.0), (0.004, 0.08)
+    if kind == "solid":
+        made = bar(10, material, (b, h))
+    else:
+        made = plate(kido.Box((1.0, b, h)), material, transform=(0.5, 0, 0))
+        ends = [np.flatnonzero(np.abs(made.positions[:, 0] - x) < 1e-9) for x in (0.0, 1.0)]
+        made = made.tied("root", (0, 0, 0), ends[0]).tied("tip", (1, 0, 0), ends[1])
+    beam = beam_modes(
+        1.0, Section.rectangle(b, h), material, bending_y=5, bending_z=2, torsion=5, boundary="craig-bampton"
+    )
+
+    def critical(modes: Modes) -> np.ndarray:
+        node, (x, _, z) = modes.node("tip"), np.eye(3)
+
+        def pair(arm: np.ndarray, force: np.ndarray) -> np.ndarray:
+            """Second derivatives of the work of force and counterforce at the ends of a bar."""
+            both = 0.5 * (np.outer(force, arm) + np.outer(arm, force))
+            return (
+                np.einsum("amn,a->mn", node.second_rotation, np.cross(arm, force))
+                + node.rotation.T @ (both - arm @ force * np.eye(3)) @ node.rotation
+            )
+
+        along, across = pair(x, -z), pair(z, x)
+        loads = (-node.second_order[2], along, across, 0.5 * (along + across))
+        return np.array([1.0 / scipy.linalg.eigh(S, np.diag(modes.stiffness), eigvals_only=True)[-1] for S in loads])
+
+    found = critical(reduced_modes(made, "root", ["tip"], 10)) / critical(beam) - 1.0
+    assert (found > 0.0).all() and (found < most).all(), found
+    assert abs(found[1] - found[2]) < 1e-5  # one bar or the other: the same, as theory has it
+
+
 @pytest.mark.parametrize("kind", ["solid", "plate", "beam"])
 def test_warming_stretches_and_bends(kind: str) -> None:
     """alpha T L and alpha g L^2 / 2: exact without Poisson's effect, which a rigid end would hinder."""

@@ -55,13 +55,14 @@ def fill(parts: Sequence[Links]) -> FLEX:
         mass=_rows(1, [m.mass_matrix.reshape(-1, 1) for m in modes]).ravel(),
         translation=_rows(3, [n.translation.T for n in nodes]),
         rotation=_rows(3, [n.rotation.T for n in nodes]),
-        quadratic=_rows(3, [n.second_order.reshape(3, -1).T for n in nodes]),
+        quadratic=_rows(6, [np.vstack([n.second_order, n.second_rotation]).reshape(6, -1).T for n in nodes]),
     )
     return FLEX(
         flex_of_body=flex_of, node_of_body=node_of, has_modes=has_modes, dofs=dof, pairs=int((number**2).sum()),
         columns=int(columns.sum()), nodes=len(nodes), modes=constants,
         first_mode=np.array(first_mode, np.int64), number=number, first_pair=_starts(number**2),
         first_column=_starts(columns), first_node_pair=_starts(columns**2),
+        twists=np.array([n.second_rotation.any() for n in nodes], np.int64),
     )  # fmt: skip
 
 

@@ -76,7 +76,10 @@ def modes_of(
         "R1": phi.T @ M_rigid[:, :3],
         "R2": np.einsum("aNn,Nm->mna", turned, M_phi) + np.moveaxis(bent[3:6], 0, -1),
         "nodes": [
-            {key: getattr(node, key) for key in ("name", "position", "translation", "rotation", "second_order")}
+            {
+                key: getattr(node, key)
+                for key in ("name", "position", "translation", "rotation", "second_order", "second_rotation")
+            }
             for node in nodes
         ],
     }
@@ -99,6 +102,7 @@ def _surface(structure: Structure, phi: Array, origin: Array) -> dict[str, Any]:
         "faces": faces.reshape(-1, 3),
         "rotation": moved[used, 3:],
         "second_order": None,
+        "second_rotation": None,
         "fields": fields,
         "station": np.arange(len(used)),
         "arms": np.zeros((len(used), 3)),

@@ -25,7 +25,7 @@ _SIZES: dict[str, tuple[Any, ...]] = {
     "stiffness": ("n",), "damping": ("n",), "mass_matrix": ("n", "n"), "first_moment": (3,), "moment": (3, 3),
     "S1": ("n", 3), "S2": ("n", "n", 3), "J1": ("n", 3, 3), "J2": ("n", "n", 3, 3), "R1": ("n", 3), "R2": ("n", "n", 3),
 }  # fmt: skip
-_NODE = ("position", "translation", "rotation", "second_order", "orientation")
+_NODE = ("position", "translation", "rotation", "second_order", "second_rotation", "orientation")
 ORTHOGONAL = 1e-7  # share of two modes' masses by which they may be coupled: rounding of eigenvectors
 
 
@@ -38,7 +38,9 @@ class ModeNode:
         position: undeformed [m].
         translation: (3, n) displacement per mode.
         rotation: (3, n) rotation vector per mode [rad]; by default the node does not turn.
-        second_order: (3, n, n) second derivatives of the displacement, symmetric; by default zero.
+        second_order: (3, n, n) second derivatives of the displacement, symmetric; by default zero. They are what forces
+            at the node stiffen by.
+        second_rotation: (3, n, n) those of the rotation vector, by which moments stiffen; by default zero.
         orientation: (3, 3) rotation from the axes of what hangs on the node, undeformed, to the body's; by default
             none.
 
@@ -51,6 +53,7 @@ class ModeNode:
     translation: Any
     rotation: Any = None
     second_order: Any = None
+    second_rotation: Any = None
     orientation: Any = None
 
     def __post_init__(self) -> None:
@@ -61,9 +64,8 @@ class ModeNode:
         object.__setattr__(self, "position", fixed(numbers(self.position, f"{what}: position", (3,))))
         object.__setattr__(self, "translation", fixed(translation))
         object.__setattr__(self, "rotation", fixed(rotation))
-        object.__setattr__(
-            self, "second_order", fixed(symmetric(self.second_order, f"{what}: second_order", (3, n, n)))
-        )
+        for key in ("second_order", "second_rotation"):
+            object.__setattr__(self, key, fixed(symmetric(getattr(self, key), f"{what}: {key}", (3, n, n))))
         R = np.eye(3) if self.orientation is None else numbers(self.orientation, f"{what}: orientation", (3, 3))
         if np.abs(R @ R.T - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0.0:
             raise ModelError(f"{what}: orientation: expected a rotation matrix, R R^T = 1 with det 1, got {R.tolist()}")
@@ -72,8 +74,8 @@ class ModeNode:
     def pose(self, eta: ArrayLike) -> Array:
         """(4, 4) of the node in the body's frame, by modal coordinates (n,)."""
         X, q = np.eye(4), np.asarray(eta, float)
-        X[:3, :3] = exp_rotation(self.rotation @ q) @ self.orientation
-        X[:3, 3] = self.position + self.translation @ q + 0.5 * np.einsum("amn,m,n->a", self.second_order, q, q)
+        X[:3, :3] = exp_rotation(self.rotation @ q + 0.5 * (self.second_rotation @ q) @ q) @ self.orientation
+        X[:3, 3] = self.position + self.translation @ q + 0.5 * (self.second_order @ q) @ q
         return X
 
     __repr__ = brief

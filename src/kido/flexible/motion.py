@@ -1,7 +1,8 @@
 """Kinematics, inertia and bias of flexible bodies and their nodes, in world axes about each link's own origin.
 
 The body's frame is its inboard node's, where all modes vanish. A point of it is at rho + Phi eta + G(eta, eta) / 2 in
-body axes, G what bending takes from its length (foreshortening), and a node turns by exp(Theta eta). Its momentum is
+body axes, G what bending takes from its length (foreshortening), and a node turns by exp of the rotation vector
+theta = Theta eta + T(eta, eta) / 2. The body's momentum is
 
     [h; l] = P_rr V + P_rf etadot,    P_rr = [J, S~; -S~, m],    P_rf = [r; s],    s_m = dS / d eta_m
 
@@ -85,6 +86,42 @@ def sum_of(columns, first, number, values, start, place=0):
     return x, y, z
 
 
+@inlined
+def sum_of_pairs(rows, pair, number, values, start, place):
+    """Sum over pairs of modes of three numbers of each row, from `place` on, times values of both."""
+    x, y, z = 0.0, 0.0, 0.0
+    for m in range(number):
+        g0, g1, g2 = sum_of(rows, pair + m * number, number, values, start, place)
+        s = values[start + m]
+        x += s * g0
+        y += s * g1
+        z += s * g2
+    return x, y, z
+
+
+@inlined
+def turn_node(d, f, j, m0, number):
+    """Rotation vector of node j, and its derivatives by the modes."""
+    column, pair, turn = f.first_column[j], f.first_node_pair[j], f.modes.rotation
+    t0, t1, t2 = 0.0, 0.0, 0.0
+    for m in range(number):
+        r0, r1, r2 = turn[column + m, 0], turn[column + m, 1], turn[column + m, 2]
+        s = d.q[m0 + m]
+        if f.twists[j] != 0:
+            g0, g1, g2 = sum_of(f.modes.quadratic, pair + m * number, number, d.q, m0, 3)
+            t0 += s * (r0 + 0.5 * g0)
+            t1 += s * (r1 + 0.5 * g1)
+            t2 += s * (r2 + 0.5 * g2)
+            f.turning[column + m, 0], f.turning[column + m, 1], f.turning[column + m, 2] = r0 + g0, r1 + g1, r2 + g2
+        else:
+            t0 += s * r0
+            t1 += s * r1
+            t2 += s * r2
+            f.turning[column + m, 0], f.turning[column + m, 1], f.turning[column + m, 2] = r0, r1, r2
+    f.turned[j, 0], f.turned[j, 1], f.turned[j, 2] = t0, t1, t2
+    return t0, t1, t2
+
+
 @kernel
 def node_pose(t, d, f, i):
     """R, p, l and Pi of link i, a node of its parent."""
@@ -93,11 +130,11 @@ def node_pose(t, d, f, i):
     m0, number = f.first_mode[c], f.number[c]
     column, pair = f.first_column[j], f.first_node_pair[j]
     R = rotation_of(d, parent)
-    t0, t1, t2 = sum_of(f.modes.rotation, column, number, d.q, m0)
+    t0, t1, t2 = turn_node(d, f, j, m0, number)
     n2 = t0 * t0 + t1 * t1 + t2 * t2
     a, b = left_jacobian_coefficients(n2)
-    f.turned[j, 0], f.turned[j, 1] = a, b
-    shift, turn = f.modes.translation, f.modes.rotation
+    f.turned[j, 3], f.turned[j, 4] = a, b
+    shift, turn = f.modes.translation, f.turning
     W = compose(R, turning(a, b, n2, t0, t1, t2))
     x, y, z = t.position_pj[i, 0], t.position_pj[i, 1], t.position_pj[i, 2]
     for m in range(number):
@@ -159,17 +196,15 @@ def node_velocity(t, d, f, i):
     m0, number = f.first_mode[c], f.number[c]
     column, pair = f.first_column[j], f.first_node_pair[j]
     R = rotation_of(d, parent)
-    t0, t1, t2 = sum_of(f.modes.rotation, column, number, d.q, m0)
-    x, y, z = sum_of(f.modes.rotation, column, number, d.u, m0)
-    e0, e1, e2 = left_jacobian_rate(f.turned[j, 0], f.turned[j, 1], t0, t1, t2, x, y, z)
+    t0, t1, t2, a, b = f.turned[j, 0], f.turned[j, 1], f.turned[j, 2], f.turned[j, 3], f.turned[j, 4]
+    x, y, z = sum_of(f.turning, column, number, d.u, m0)
+    e0, e1, e2 = left_jacobian_rate(a, b, t0, t1, t2, x, y, z)
+    if f.twists[j] != 0:
+        x, y, z = sum_of_pairs(f.modes.quadratic, pair, number, d.u, m0, 3)
+        x, y, z = rotate(turning(a, b, t0 * t0 + t1 * t1 + t2 * t2, t0, t1, t2), x, y, z)
+        e0, e1, e2 = e0 + x, e1 + y, e2 + z
     e0, e1, e2 = rotate(R, e0, e1, e2)
-    x, y, z = 0.0, 0.0, 0.0
-    for m in range(number):
-        g0, g1, g2 = sum_of(f.modes.quadratic, pair + m * number, number, d.u, m0)
-        s = d.u[m0 + m]
-        x += s * g0
-        y += s * g1
-        z += s * g2
+    x, y, z = sum_of_pairs(f.modes.quadratic, pair, number, d.u, m0, 0)
     x, y, z = rotate(R, x, y, z)
     w0, w1, w2, v0, v1, v2 = node_motion(f, c, j, d.u)
     q0, q1, q2 = d.V[parent, 0], d.V[parent, 1], d.V[parent, 2]

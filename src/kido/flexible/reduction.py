@@ -156,19 +156,24 @@ def _made(
     vectors, values = _orthogonal(M, K, basis, f"structure {structure.name!r}")
     vectors, values = _scaled(structure, vectors, values)
     phi, origin = structure.ties @ vectors, structure.place(inboard)
-    bent = np.zeros((6 + 6 + 3 * len(bounds), len(values), len(values)))
+    bent = np.zeros((6 + 6 + 6 * len(bounds), len(values), len(values)))
     if stiffening and structure.elements is not None:
-        loads = np.hstack([structure.ties.T @ _inertial(structure, origin), np.zeros((M.shape[0], 3 * len(bounds)))])
+        inertial = _inertial(structure, origin)
+        loads = np.hstack([structure.ties.T @ inertial, np.zeros((M.shape[0], 6 * len(bounds)))])
         for k, own in enumerate(bounds):
-            loads[own[:3], 12 + 3 * k + np.arange(3)] = 1.0
-        deflected = structure.motions(structure.ties @ work.solved(loads))
-        bent = structure.elements.geometric(deflected, structure.motions(phi))
+            loads[own, 12 + 6 * k + np.arange(6)] = 1.0
+        deflected = structure.ties @ work.solved(loads)
+        bent = structure.elements.geometric(structure.motions(deflected), structure.motions(phi))
+        inner = structure.stiffness_matrix @ deflected
+        inner[:, :12] -= inertial
+        bent += _turned_pieces(structure, inner, vectors)
     nodes = [
         ModeNode(
-            name, structure.place(name) - origin, vectors[own[:3]], vectors[own[3:]], -bent[12 + 3 * k : 15 + 3 * k]
+            name, structure.place(name) - origin, vectors[own[:3]], vectors[own[3:]],
+            *-bent[12 + 6 * k : 18 + 6 * k].reshape(2, 3, *bent.shape[1:]),
         )
         for k, (name, own) in enumerate(zip(outboard, bounds, strict=True))
-    ]
+    ]  # fmt: skip
     return modes_of(structure, phi, values, origin, nodes, bent[:12], damping_ratio, rayleigh)
 
 
@@ -334,6 +339,26 @@ def _scaled(structure: Structure, vectors: Array, values: Array) -> tuple[Array,
     own = moved[at, :, k]
     scale = np.sign(own[k, np.abs(own).argmax(axis=1)]) / reach[at, k]
     return vectors * scale, values * scale**2
+
+
+def _turned_pieces(structure: Structure, forces: Array, vectors: Array) -> Array:
+    """(l, n, n): what forces (N, l) that hold rigid pieces do where these turn by more than a linear motion has.
+
+    A point at r from a piece's node moves by theta x r + theta x (theta x r) / 2; the work of a force f in the second
+    term is theta^T (sym(f r^T) - (f . r) 1) theta / 2.
+    """
+    out = np.zeros((forces.shape[1], vectors.shape[1], vectors.shape[1]))
+    for name in structure.nodes:
+        place, rows = structure.place(name), structure.rows_of(name)
+        rows = rows[structure.rows[rows, 1] < 3]
+        node, component = structure.rows[rows].T
+        moment = np.zeros((3, 3, forces.shape[1]))
+        np.add.at(moment, component, (structure.positions[node] - place)[:, :, None] * forces[rows][:, None])
+        work = 0.5 * (moment + moment.swapaxes(0, 1)) - np.einsum("aal->l", moment) * np.eye(3)[:, :, None]
+        if moment.any():
+            theta = vectors[structure.coordinates(name)[3:]]
+            out += np.einsum("am,abl,bn->lmn", theta, work, theta)
+    return out
 
 
 def _inertial(structure: Structure, origin: Array) -> Array:

@@ -25,7 +25,7 @@ class MODES(Struct):
     mass = floats("pairs", doc="modal mass")
     translation = floats("columns", 3, doc="of a node, per mode, body axes")
     rotation = floats("columns", 3, unit="rad", doc="of a node, per mode, body axes")
-    quadratic = floats("node_pairs", 3, doc="second derivatives of a node's translation (foreshortening)")
+    quadratic = floats("node_pairs", 6, doc="second derivatives of a node's translation, then of its rotation vector")
 
 
 class FLEX(Struct):
@@ -37,11 +37,13 @@ class FLEX(Struct):
     first_pair = integers("flexes", doc="first pair of its modes")
     first_column = integers("nodes", doc="first column of each node")
     first_node_pair = integers("nodes", doc="first pair of modes of each node")
+    twists = integers("nodes", doc="1: the rotation vector of a node has second derivatives")
     modes = reference(MODES, doc="constants")
     Pi = floats("columns", 6, doc="motion of a node per rate of a mode, about the node, world axes")
     X = floats("dofs", 6, doc="coupling of modes and body, [angular; linear] momentum per rate, world axes")
     JD = floats("dofs", 6, doc="derivative of the rotational inertia by each mode, body axes")
-    turned = floats("nodes", 2, doc="coefficients of the left Jacobian of each node's rotation")
+    turned = floats("nodes", 5, doc="rotation vector of each node, and coefficients of its left Jacobian")
+    turning = floats("columns", 3, doc="derivative of that vector by each mode, body axes")
     ff = floats("pairs", doc="modal inertia with all that nodes carry; then its factor, rows above each mode")
     zf = floats("dofs", doc="modal bias")
     start_u = floats("dofs", doc="work of steps: velocities before")

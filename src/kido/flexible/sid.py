@@ -218,7 +218,7 @@ class _Reader:
                 raise FileFormatError(self.path, None, f"node {name!r}: origin: expected (3, 1), got {place.shape}")
             zero = np.zeros((3, n)), np.zeros((3, n, n))
             phi, bent = own.get("phi", (moved[:, 0], zero[1]))
-            psi = own.get("psi", zero)[0]
+            psi, twist = own.get("psi", zero)
             for what, shape in (("phi", phi), ("psi", psi)):
                 if shape.shape != (3, n):
                     raise FileFormatError(
@@ -226,7 +226,8 @@ class _Reader:
                     )
             nodes.append(
                 {"name": name, "position": place[:, 0], "translation": phi, "rotation": psi,
-                 "second_order": 0.5 * (bent + bent.swapaxes(1, 2))}
+                 "second_order": 0.5 * (bent + bent.swapaxes(1, 2)),
+                 "second_rotation": 0.5 * (twist + twist.swapaxes(1, 2))}
             )  # fmt: skip
         names = [self.names.get(k + 1) or f"mode{k + 1}" for k in range(n)]
         return Modes.from_dict({

@@ -138,6 +138,14 @@ class Structure(FixedAttributes):
             )
         return found
 
+    def rows_of(self, node: str) -> NDArray[np.int64]:
+        """Rows that move with a named node.
+
+        Raises:
+            NameLookupError: there is none of this name; lists them.
+        """
+        return np.flatnonzero(self.ties[:, self._of(node)[1]].getnnz(axis=1))
+
     def matrices(self) -> tuple[Any, Any]:
         """Mass and stiffness (sparse) over the coordinates of the tied structure."""
         return tuple((self.ties.T @ A @ self.ties).tocsc() for A in (self.mass_matrix, self.stiffness_matrix))  # type: ignore[return-value]

@@ -16,7 +16,7 @@ from kido.math.lie import exp_rotation
 from kido.reprs import brief
 
 Array = NDArray[np.float64]
-_ARRAYS = ("positions", "translation", "faces", "rotation", "second_order", "station", "arms")
+_ARRAYS = ("positions", "translation", "faces", "rotation", "second_order", "second_rotation", "station", "arms")
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,8 +24,8 @@ class ModeSurface:
     """The surface of a flexible body: points that modes move, joined by triangles; body axes.
 
     A vertex is at an arm from a station, which modes move and turn as they do a `ModeNode`:
-    rho + Phi eta + G(eta, eta) / 2 + exp(Theta eta) r. A beam's stations are its sections; of a mesh each vertex is a
-    station of its own, and there are no arms.
+    rho + Phi eta + G(eta, eta) / 2 + exp(Theta eta + T(eta, eta) / 2) r. A beam's stations are its sections; of a mesh
+    each vertex is a station of its own, and there are no arms.
 
     Args:
         positions: (s, 3) of the stations, undeformed [m].
@@ -33,6 +33,7 @@ class ModeSurface:
         faces: (f, 3) vertices of each triangle, counter-clockwise from outside.
         rotation: (s, 3, n) rotation vector per mode [rad]; by default none.
         second_order: (s, 3, n, n) second derivatives of the displacement, symmetric; by default zero.
+        second_rotation: (s, 3, n, n) those of the rotation vector; by default zero.
         station: (v,) of each vertex; by default vertices are the stations.
         arms: (v, 3) from a vertex's station to it, undeformed [m]; by default zero.
         fields: values at the vertices by name, linear in eta: (v, n) of a number such as a strain, or (v, 6, n) of a
@@ -47,6 +48,7 @@ class ModeSurface:
     faces: Any
     rotation: Any = None
     second_order: Any = None
+    second_rotation: Any = None
     station: Any = None
     arms: Any = None
     fields: Any = None
@@ -58,7 +60,8 @@ class ModeSurface:
         n = made["translation"].shape[2]
         zero = np.zeros((s, 3, n))
         made["rotation"] = zero if self.rotation is None else numbers(self.rotation, "surface: rotation", (s, 3, n))
-        made["second_order"] = symmetric(self.second_order, "surface: second_order", (s, 3, n, n))
+        for key in ("second_order", "second_rotation"):
+            made[key] = symmetric(getattr(self, key), f"surface: {key}", (s, 3, n, n))
         made["station"] = _indices(np.arange(s) if self.station is None else self.station, "station", (None,), s)
         v = len(made["station"])
         made["arms"] = np.zeros((v, 3)) if self.arms is None else numbers(self.arms, "surface: arms", (v, 3))
@@ -85,8 +88,9 @@ class ModeSurface:
 
     def displacements(self, eta: Array) -> Array:
         """(v, 3) of the vertices, body axes [m], by modal coordinates (n,)."""
-        moved = self.translation @ eta + 0.5 * np.einsum("samn,m,n->sa", self.second_order, eta, eta)
-        turns = exp_rotation(self.rotation @ eta) if len(moved) else np.zeros((0, 3, 3))
+        moved = self.translation @ eta + 0.5 * (self.second_order @ eta) @ eta
+        vectors = self.rotation @ eta + 0.5 * (self.second_rotation @ eta) @ eta
+        turns = exp_rotation(vectors) if len(moved) else np.zeros((0, 3, 3))
         return moved[self.station] + np.einsum("vab,vb->va", turns[self.station], self.arms) - self.arms
 
     def vertex_modes(self) -> tuple[Array, Array]:
@@ -130,10 +134,10 @@ class ModeSurface:
         Raises:
             ModelError: something is missing, or is as the constructor refuses it; says what.
         """
-        for key in _ARRAYS:
+        for key in _ARRAYS[:3]:
             if key not in data:
                 raise ModelError(f"surface: there is no {key!r}; expected what ModeSurface.to_dict gives")
-        return cls(**{key: data[key] for key in _ARRAYS}, fields=data.get("fields"))
+        return cls(**{key: data.get(key) for key in _ARRAYS}, fields=data.get("fields"))
 
 
 def _indices(value: Any, what: str, shape: tuple[int | None, ...], count: int) -> NDArray[np.int64]:

@@ -77,7 +77,8 @@ def _sizes(parameters: DynamicParameters) -> Array:
         modes: Any = getattr(joint, "modes", None)
         if joint.has_modes and modes.nodes:
             moved = np.max([np.abs(np.vstack([n.translation, n.rotation])).max(axis=0) for n in modes.nodes], axis=0)
-            bent = np.max([np.abs(n.second_order).max(axis=(0, 1)) for n in modes.nodes], axis=0)
+            second = [np.vstack([n.second_order, n.second_rotation]) for n in modes.nodes]
+            bent = np.max([np.abs(s).max(axis=(0, 1)) for s in second], axis=0)
             moved = np.maximum(moved, np.sqrt(0.03 * bent))  # by what is of second order in their coordinate
             still = ~(moved > 1e-9 * moved.max(initial=0.0))  # modes that move no node
             sizes[joint.coordinates] = np.where(still, 0.0, 0.03 / np.where(still, 1.0, moved))

@@ -6,7 +6,8 @@ for the step, and integrates its own states over h with what it read.
 
 from __future__ import annotations
 
-from kido.jit import Struct, callback, entry, floats, integer, integers, kernel, reference, view
+from kido.flexible.schema import FLEX
+from kido.jit import Struct, callback, entry, floats, integer, integers, kernel, reference, stage, view
 from kido.kernels.kinematics import transforms, velocities
 from kido.math.so3 import cross, rotate
 from kido.simulation.commands import COMMANDS
@@ -25,6 +26,9 @@ class LINK(Struct):
     everyone = integers("links", doc="addresses of all LINKs of the system, in the one that runs it; others: none")
     tree = reference(TREE, doc="the skeleton's")
     data = reference(DATA, doc="work, with the skeleton's positions and velocities")
+    flex = reference(FLEX, doc="modes of the skeleton")
+    place_others = stage(doc="moves bodies in place of rigid sweeps, if it returns 1: (this)")
+    push_others = stage(doc="adds to `force` what wrenches do to modes: (this)")
     dof = integers("joints", doc="coordinate of each joint port")
     position_slot = integers("joints")
     velocity_slot = integers("joints")
@@ -57,7 +61,7 @@ def read(s, n):
     for k in range(n.dof.shape[0]):
         v[n.position_slot[k]] = d.q[n.dof[k]]
         v[n.velocity_slot[k]] = d.u[n.dof[k]]
-    if n.body.shape[0] > 0:
+    if n.body.shape[0] > 0 and n.place_others(n) == 0:
         bodies = n.tree.parent.shape[0]
         transforms(n.tree, d, 0, bodies)
         velocities(n.tree, d, 0, bodies)
@@ -101,6 +105,7 @@ def give(s, n):
                     + H[j, 3] * f0 + H[j, 4] * f1 + H[j, 5] * f2
                 )  # fmt: skip
             i = t.parent[i]
+    n.push_others(n)
 
 
 @kernel

@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kido.errors import ModelError
+from kido.flexible.filling import flex_of, without_modes
 from kido.jit import Struct
-from kido.quantities.soft import refuse_flexible
 from kido.simulation import World
 from kido.simulation.controller import Controller
 from kido.skeleton import Skeleton
 from kido.systems import world_machine
 from kido.systems.clock import SECOND, Rate
 from kido.systems.engine import Engine
+from kido.systems.flexible_ports import place_flexible, push_modes
 from kido.systems.world_machine import LINK
 from kido.systems.world_ports import BodyPort, JointPort, MassPort, WorldPort
 from kido.tree.schema import data_for
@@ -214,19 +215,31 @@ def _is_present(link: SkeletonLink, engine: Engine) -> bool:
 def _leading(own: LINK, links: int) -> LINK:
     """The struct that knows all of them."""
     arrays = {name: getattr(own, name) for name in LINK.arrays if name != "everyone"}
-    return LINK(system=own.system, tree=own.tree, data=own.data, step=own.step, links=links, **arrays)
+    parts = {"system": own.system, "tree": own.tree, "data": own.data, "flex": own.flex}
+    return _with_modes(LINK(step=own.step, links=links, **parts, **arrays))
+
+
+def _with_modes(made: LINK) -> LINK:
+    """The struct, with what a skeleton with flexible bodies has."""
+    if len(made.flex.number):
+        made.place_others, made.push_others = place_flexible, push_modes
+    return made
 
 
 def _struct(engine: Engine, skeleton: Skeleton, ports: list[WorldPort], step: int) -> LINK:
-    refuse_flexible(skeleton, "ports of systems")
     plant, tree = skeleton.current_state.compiled(), skeleton.current_state.tree
     joints = [p for p in ports if isinstance(p, JointPort)]
     bodies = [p for p in ports if isinstance(p, BodyPort)]
     masses = [p for p in ports if isinstance(p, MassPort)]
-    data = data_for(tree, q=plant.q, u=plant.u)
+    for p in masses:
+        if any(body.parent_joint.has_modes for body in p.body.children):
+            raise ModelError(
+                f"model {p.name!r}: body {p.body.name!r} is flexible; its mass is that of its modes, which stays"
+            )
+    data, flex = data_for(tree, q=plant.q, u=plant.u), flex_of(skeleton) or without_modes(len(tree.parent))
     made = LINK(
-        system=engine.system, tree=tree, data=data, step=step, links=0, joints=len(joints), bodies=len(bodies),
-        masses=len(masses), dofs=skeleton.num_dofs,
+        system=engine.system, tree=tree, data=data, flex=flex, step=step, links=0, joints=len(joints),
+        bodies=len(bodies), masses=len(masses), dofs=skeleton.num_dofs,
     )  # fmt: skip
     slots = engine.linked.slots
     for k, p in enumerate(joints):
@@ -240,4 +253,4 @@ def _struct(engine: Engine, skeleton: Skeleton, ports: list[WorldPort], step: in
     for k, p in enumerate(masses):
         made.mass_slot[k] = slots[p.path, "mass"][0]
         made.massive[k], made.others[k], made.each[k] = p.inertias()
-    return made
+    return _with_modes(made)
