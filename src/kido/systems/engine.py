@@ -77,6 +77,7 @@ class Engine:
         s.checked[:] = checked
         for k, (m, name, slot, _) in enumerate(linked.crossings):
             s.crossing[k], s.direction[k] = slot, direction_of(m, name)
+        s.before[:] = np.nan
         for k, rate in enumerate(linked.rates):
             s.whole[k], s.rest[k] = divmod(rate.numerator, rate.denominator)
             s.denominator[k] = rate.denominator
@@ -106,6 +107,7 @@ class Engine:
     def _write_programs(self, commands: Sequence[int]) -> None:
         linked, levels = self.linked, self.linked.level_of
         constant = [op for op in needed(sorted(linked.always), linked.always.get) if levels(op.outs[0]) == CONSTANT]
+        self._constant = constant
         self._program(constant, ())
         holding = [op for op in self._visible if levels(op.outs[0]) == HOLDING]
         self._program(holding, ())
@@ -215,7 +217,9 @@ class Engine:
         """Raise StateError if an output that nothing is integrated from is not finite."""
         self.signals()
         if not np.isfinite(self.value[self._outputs]).all():
-            self._name_first(f"at t = {self.time:g} s")
+            at = f"at t = {self.time:g} s"
+            self._name_first(at)
+            self._name_slots(self._outputs, at)
 
     def run(self, stop: int, flush: Any) -> None:
         """Go on to a time [ns], and do what is due there.
@@ -297,11 +301,24 @@ class Engine:
         if status == kinds.NOT_SOLVED:
             ports = [c.target.path for c in self.linked.connections if c.solve]
             raise StateError(f"{at} Newton's method does not solve the algebraic loop through {', '.join(ports)}")
+        if status == kinds.BAD_COMMAND:
+            self.signals()
+            self._name_first(at)
+            ports = [m for m in self.linked.models if m.is_boundary]
+            slots = [slot for m in ports for name in m.of_kind(Input) for slot in self.linked.slots[m.path, name]]
+            self._name_slots(slots, at)
         if status == kinds.NO_MASS:
             massive = [m for m in self.linked.models if m.is_boundary and "mass" in m.declared]
             masses = {m.path: self.value[self.linked.slots[m.path, "mass"][0]] for m in massive}
             path = next(path for path, mass in masses.items() if not mass > 0.0)
             raise StateError(f"{at} {path}.mass is {masses[path]:g}; expected a mass above 0")
+        if status == kinds.STANDS_STILL:
+            names = [f"{m.path}.{name}" for m, name, _, _ in self.linked.crossings]
+            passed = [name for name, fired in zip(names, self.system.fired, strict=False) if fired]
+            raise StateError(
+                f"{at} {', '.join(passed)} is passed again and again without time going on; a model that comes to rest "
+                "there needs a state that says so"
+            )
         if status == kinds.TOO_SMALL:
             raise StateError(f"{at} the tolerances ask for steps below rounding; {self._fastest()}")
         raise StateError(f"{at} the integrator's max_steps are used up between two ticks; {self._fastest()}")
@@ -336,12 +353,18 @@ class Engine:
 
     def _name_first(self, at: str) -> None:
         """Raise StateError with the port at which values begin not to be finite, if one is."""
-        bad = [(op, k) for op in self._visible for k in op.outs if not math.isfinite(self.value[k])]
+        bad = [(op, k) for op in (*self._constant, *self._visible) for k in op.outs if not math.isfinite(self.value[k])]
         if bad:
             path = bad[0][0].path
             slot = next((k for op, k in bad if op.path == path and self._known_as(k)), bad[0][1])
             why = next((f": {m.failure}" for m in self.linked.models if m.failure), "")
             raise StateError(f"{at} {self.port_of(slot, path)} is {self.value[slot]}{why}")
+
+    def _name_slots(self, slots: Iterable[int], at: str) -> None:
+        """Raise StateError with the first of these values that is not finite, if one is."""
+        for slot in slots:
+            if not math.isfinite(self.value[slot]):
+                raise StateError(f"{at} {self.port_of(slot)} is {self.value[slot]}")
 
     def port_of(self, slot: int, path: str = "") -> str:
         """Path of an output, a state or an input whose value it is, or what is known of it."""
@@ -380,13 +403,24 @@ class Engine:
             found[f"unknown {slot}"] = [slot]
         return found
 
+    def crossings(self) -> dict[str, float]:
+        """Values of crossings when they were looked at last."""
+        pairs = zip(self.linked.crossings, self.system.before, strict=False)
+        return {f"{m.path}.{name}": float(x) for (m, name, _, _), x in pairs}
+
+    def set_crossings(self, kept: dict[str, Any]) -> None:
+        """The same, from another structure; what is new was not looked at."""
+        for k, (m, name, _, _) in enumerate(self.linked.crossings):
+            self.system.before[k] = kept.get(f"{m.path}.{name}", math.nan)
+
     def begin(self) -> None:
         """Back to initial values, at time 0; parameters stay."""
         linked, s = self.linked, self.system
         parameters = {slot for m in linked.models for n in m.of_kind(Parameter) for slot in linked.slots[m.path, n]}
         own = [slot for slot in range(len(linked.initial)) if slot not in parameters]
         self.value[own] = np.array(linked.initial)[own]
-        s.parts = s.part = s.steps = s.located = s.pending = s.failure = 0
+        s.parts = s.part = s.steps = s.located = s.events = s.pending = s.failure = 0
+        s.before[:] = np.nan
         configure(self.motion, self._integrator)
         self.set_clock(0, 0.0, 0)
         self.refresh()
@@ -405,7 +439,8 @@ class Engine:
         self.value[kinds.TIME] = self.time
 
     def topology(self) -> str:
-        """Hash of all that a checkpoint must agree with: ports, equations, rates; not of logs."""
+        """Hash of all that a checkpoint must agree with: ports, equations and their numbers, rates, the integrator and
+        its step; not of logs."""
         linked = self.linked
         ops = [*linked.always.items(), *((slot, op) for slot, (op, _) in linked.at_ticks.items())]
         whole = (
@@ -417,6 +452,12 @@ class Engine:
             [(c.model.path, c.method, type(c.model).__qualname__) for c in linked.calls],
             [str(rate) for rate in linked.rates[: linked.num_rates]],
             linked.size,
+            linked.fixed_numbers(),
+            (
+                type(self._integrator).__name__,
+                sorted(self._integrator.parameters().items(), key=str),
+                self.motion.max_step,
+            ),
         )
         return hashlib.blake2b(repr(whole).encode(), digest_size=16).hexdigest()
 

@@ -21,7 +21,7 @@ TIME = 0
 
 # What `advance` returns; from ASKS_PYTHON on, the number of the call that Python is to do besides.
 DONE, TICKING, UNKNOWN_TICK, LOG_FULL, PAUSED, ASKS_PYTHON = range(6)
-NOT_FINITE, NOT_SOLVED, TOO_SMALL, TOO_MANY, NO_MASS = -1, -2, -3, -4, -5
+NOT_FINITE, NOT_SOLVED, TOO_SMALL, TOO_MANY, NO_MASS, STANDS_STILL, BAD_COMMAND = -1, -2, -3, -4, -5, -6, -7
 
 # What a callback of a model is asked for.
 OUTPUTS, DERIVATIVES, UPDATE, CROSSING, EVENT, START = range(6)
@@ -87,7 +87,7 @@ class SYSTEM(Struct):
     due = integer(doc="rates that are due now, as bits")
     full = integer(doc="address of the recording that is full")
     budget = integer(doc="steps until Python has its turn")
-    failure = integer(doc="why it stands still in the steps of a world; DONE: it does not")
+    failure = integer(doc="why a step of a world could not be made; DONE: it was")
     steps = integer(doc="steps of integration done")
     located = integer(doc="crossings located")
     ticks = integers("rates", doc="ticks up to now")
@@ -99,5 +99,6 @@ class SYSTEM(Struct):
     # Crossings.
     crossing = integers("crossings", doc="values that pass zero")
     direction = integers("crossings")
-    before = floats("crossings", doc="values at the start of the step")
+    events = integer(doc="events one after the other, without time that goes on")
+    before = floats("crossings", doc="values when they were looked at last; NaN: they were not yet")
     fired = integers("crossings", doc="1: it was passed in the step")
