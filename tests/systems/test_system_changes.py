@@ -21,6 +21,7 @@ from kido.systems import (
     Model,
     Output,
     Parameter,
+    PythonModel,
     Rate,
     State,
     System,
@@ -281,6 +282,87 @@ def test_states_go_on_in_a_replacement_unless_they_are_others() -> None:
     system.set_state_value("inner.clock.x", 4.0)
     system.replace("inner", whole)
     assert system["inner.clock.x"].value == 4.0 and system["inner.clock.more"].value == 2.0
+
+
+class Five(Model):
+    rate, y = 10, Output()
+
+    def outputs(self):
+        return {"y": 5.0 + 0.0 * self.time}
+
+
+class Early(Model):
+    """What its first update sees, and how often it is updated."""
+
+    rate, u = 10, Input()
+    first, count = State("", -1.0), State()
+
+    def update(self):
+        return {"first": np.where(self.count < 0.5, self.u, self.first), "count": self.count + 1.0}
+
+
+@pytest.mark.parametrize("begins", [0.0, 1.0, 1.05])
+@pytest.mark.parametrize("plain", [False, True])
+def test_models_that_come_later_begin_as_those_at_time_0(begins: float, plain: bool) -> None:
+    class PlainFive(PythonModel, Five):
+        def outputs(self):
+            return {"y": 5.0}
+
+    kind = PlainFive if plain else Five
+    system = System()
+    if begins:
+        system.run(begins)
+    source, early = system.add(kind("source")), system.add(Early("early"))
+    system.connect(source.y, early.u)
+    kept = system.checkpoint()
+    for _ in range(2):
+        system.run(0.3)
+        assert early.first.value == 5.0
+        system.restore(kept)
+        assert early.first.value == -1.0
+    system.add(Clock())  # another structure before the first tick
+    system.run(0.3)
+    assert early.first.value == 5.0
+    system.reset()
+    system.run(0.3)
+    assert early.first.value == 5.0 and early.count.value == 4.0
+
+
+def test_what_was_there_is_not_looked_at_anew_when_others_come() -> None:
+    """An update sees what a running source gave at the tick before, also in the first tick of another model."""
+
+    class Counting(Model):
+        rate, n, y = 10, State(), Output()
+
+        def outputs(self):
+            return {"y": self.n}
+
+        def update(self):
+            return {"n": self.n + 1.0}
+
+    class Last(Model):
+        rate, u, seen = 10, Input(), State()
+
+        def update(self):
+            return {"seen": self.u}
+
+    runs = []
+    for others in (False, True):
+        system = System()
+        source, last = system.add(Counting("source")), system.add(Last("last"))
+        system.connect(source.y, last.u)
+        system.run(0.5)
+        if others:
+            five, early = system.add(Five("five")), system.add(Early("early", rate=5))
+            system.connect(five.y, early.u)
+        seen = []
+        for _ in range(5):
+            system.run(0.1)
+            seen.append((source.y.value, last.seen.value))
+        if others:
+            assert early.first.value == 5.0
+        runs.append(seen)
+    assert runs[0] == runs[1]
 
 
 BODIES = """

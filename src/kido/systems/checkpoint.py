@@ -16,7 +16,7 @@ from kido.attributes import FixedAttributes
 from kido.errors import FileFormatError, StateError
 from kido.simulation import WorldSnapshot
 
-_FORMAT = "kido system checkpoint 1"
+_FORMAT = "kido system checkpoint 2"
 CLOCK = ("now", "parts", "part", "ticked", "steps", "located", "events")  # integers of SYSTEM
 SECONDS = ("elapsed", "begin")  # floats
 RATES = ("ticks", "next", "carry")  # arrays
@@ -110,6 +110,7 @@ _KINDS = {
     "seconds": "f",
     "method": "f",
     "before": "f",
+    "new": "i",
     "clock": "i",
     "seed": "i",
     **dict.fromkeys(RATES, "i"),
@@ -132,6 +133,7 @@ def taken(engine: Any, seed: int, world: WorldSnapshot | None) -> Checkpoint:
         "method": np.array([getattr(engine.motion, name) for name in METHOD]),
         "seed": np.array([seed], np.int64),
         "before": s.before[: len(linked.crossings)].copy(),
+        "new": np.array(engine.new_outputs(), np.int64),
     }
     data |= {name: getattr(s, name)[: linked.num_rates].copy() for name in RATES}
     return Checkpoint(engine.topology(), data, world)
@@ -150,7 +152,7 @@ def check_fits(checkpoint: Checkpoint, engine: Any, what: str) -> None:
         )
     sizes = {
         "value": linked.size, "clock": len(CLOCK), "seconds": len(SECONDS), "method": len(METHOD), "seed": 1,
-        "before": len(linked.crossings),
+        "before": len(linked.crossings), "new": len(linked.at_ticks),
     } | dict.fromkeys(RATES, linked.num_rates)  # fmt: skip
     if {name: len(array) for name, array in data.items()} != sizes:
         raise StateError(f"{what}: the checkpoint is damaged: its arrays have other sizes")
@@ -180,6 +182,7 @@ def put_back(checkpoint: Checkpoint, engine: Any) -> None:
     for name in RATES:
         getattr(s, name)[: engine.linked.num_rates] = data[name]
     s.before[: len(engine.linked.crossings)] = data["before"]
+    engine.set_new_outputs(data["new"].tolist())
     s.pending = s.failure = 0
     s.value[0] = engine.time
     engine.refresh()

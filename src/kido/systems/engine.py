@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -31,6 +31,7 @@ class Engine:
         integrator: of continuous states.
         step: largest step of integration [s].
         recordings: what is written down: rate, signals' values, rows.
+        kept: values of the structure before, by path, see `kept`.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class Engine:
         integrator: CompiledIntegrator,
         step: float,
         recordings: Sequence[tuple[Any, list[int], int]] = (),
+        kept: Mapping[str, Any] | None = None,
     ):
         self.linked = linked
         commands = [
@@ -89,6 +91,8 @@ class Engine:
         models = {m.path: m for m in linked.models}
         self._outputs = [k for (p, name), slots in own if name in models[p].of_kind(Output) for k in slots]
         self._asking = sorted({linked.rate_number(c.model.clock) for c in linked.calls if c.model.clock is not None})
+        self._first = list(linked.at_ticks)  # outputs that first ticks look at before: those that were not written yet
+        self._take({} if kept is None else kept)
         self._write_programs(commands)
         for mask in _masks(linked):
             self._add_tick(mask)
@@ -163,7 +167,12 @@ class Engine:
         updates = needed([of for _, of in commits], before)
         if mask & kinds.FIRST_TICK:  # outputs that updates read, of initial states
             read = {slot for op in updates for slot in op.reads}
-            self._add(needed([out for out in linked.at_ticks if out in read], after), after)
+            new = {out for out in self._first if self.system.fresh[linked.at_ticks[out][1]]}
+
+            def first_of(slot: int) -> Operation | None:
+                return after(slot) if slot in new or slot not in linked.at_ticks else None
+
+            self._add(needed([out for out in self._first if out in read and out in new], first_of), first_of)
         self._add(updates, before)
         blocks.add_copies(commits)
         outputs = [out for out, (_, rate) in linked.at_ticks.items() if rate in due]
@@ -403,15 +412,43 @@ class Engine:
             found[f"unknown {slot}"] = [slot]
         return found
 
-    def crossings(self) -> dict[str, float]:
-        """Values of crossings when they were looked at last."""
+    def kept(self) -> dict[str, Any]:
+        """What another structure goes on with, by path: `remembered`, and crossings when they were looked at last."""
+        new = {out for out, flag in zip(self.linked.at_ticks, self.new_outputs(), strict=True) if flag}
+        found: dict[str, Any] = {
+            path: self.value[slots].copy() for path, slots in self.remembered().items() if not new.issuperset(slots)
+        }
         pairs = zip(self.linked.crossings, self.system.before, strict=False)
-        return {f"{m.path}.{name}": float(x) for (m, name, _, _), x in pairs}
+        return found | {f"{m.path}.{name}": float(x) for (m, name, _, _), x in pairs}
 
-    def set_crossings(self, kept: dict[str, Any]) -> None:
-        """The same, from another structure; what is new was not looked at."""
+    def _take(self, kept: Mapping[str, Any]) -> None:
+        """Go on with what another structure kept; what is new begins."""
+        written: set[int] = set()
+        for path, slots in self.remembered().items():
+            if path in kept and len(kept[path]) == len(slots):
+                self.value[slots] = kept[path]
+                written.update(slots)
         for k, (m, name, _, _) in enumerate(self.linked.crossings):
             self.system.before[k] = kept.get(f"{m.path}.{name}", math.nan)
+        self.set_new_outputs([int(out not in written) for out in self.linked.at_ticks])
+
+    def new_outputs(self) -> list[int]:
+        """1 for each output of models with a rate that was not written yet."""
+        first, fresh = set(self._first), self.system.fresh
+        return [int(out in first and fresh[rate] != 0) for out, (_, rate) in self.linked.at_ticks.items()]
+
+    def set_new_outputs(self, flags: Sequence[int]) -> None:
+        """The same, from a checkpoint or for a beginning."""
+        s, found = self.system, self.linked.at_ticks.items()
+        new = [out for (out, _), flag in zip(found, flags, strict=True) if flag]
+        s.fresh[:] = 0
+        for out in new:
+            s.fresh[self.linked.at_ticks[out][1]] = 1
+        if new and new != self._first:  # programs of first ticks are made anew when they are wanted
+            self._first = new
+            self._ticks = {mask: blocks for mask, blocks in self._ticks.items() if not mask & kinds.FIRST_TICK}
+            if self._programs:
+                self._write_code()
 
     def begin(self) -> None:
         """Back to initial values, at time 0; parameters stay."""
@@ -421,6 +458,7 @@ class Engine:
         self.value[own] = np.array(linked.initial)[own]
         s.parts = s.part = s.steps = s.located = s.events = s.pending = s.failure = 0
         s.before[:] = np.nan
+        self.set_new_outputs([1] * len(linked.at_ticks))
         configure(self.motion, self._integrator)
         self.set_clock(0, 0.0, 0)
         self.refresh()

@@ -48,14 +48,15 @@ ARRIVED = 1e-300  # size kept of what has passed zero, and is just there
 @kernel
 def begin_tick(s):
     """Find what is due now. Returns TICKING; DONE: nothing is; UNKNOWN_TICK: there is no program for it."""
-    s.due = 0
+    s.due = first = 0
     for r in range(s.next.shape[0]):
         if s.next[r] == s.now:
             s.due |= 1 << r
+            if s.fresh[r] != 0:
+                first = FIRST_TICK
     if s.due == 0:
         return DONE
-    if s.now == 0:
-        s.due |= FIRST_TICK
+    s.due |= first
     for k in range(s.code.mask.shape[0]):
         if s.code.mask[k] == s.due:
             s.at, s.end = s.code.tick[k, 0], s.code.tick[k, 1]
@@ -85,6 +86,7 @@ def go_on_tick(s):
     s.budget -= 1
     for r in range(s.next.shape[0]):
         if (s.due >> r) & 1 != 0:
+            s.fresh[r] = 0
             s.ticks[r] += 1
             s.next[r] += s.whole[r]
             s.carry[r] += s.rest[r]

@@ -374,7 +374,7 @@ def declared_by(kind: type[Model]) -> dict[str, Declared]:
     return found
 
 
-_OWN = {"inside", "clock", "parent", "given_states", *CALLBACKS}  # besides what the base classes have
+_OWN = {"inside", "clock", "parent", "given_states", *METHODS}  # besides what the base classes have
 
 
 def _check_names(declared: Iterable[str], what: str) -> None:

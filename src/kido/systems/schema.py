@@ -14,7 +14,7 @@ from kido.jit import Struct, floats, integer, integers, number, reference
 # Programs besides those of ticks: ranges of blocks. Those of crossings follow.
 CONSTANTS, HELD, DERIVE, SIGNALS, CROSSINGS, COMMANDS, STARTS, FIRST_CROSSING = range(8)
 
-FIRST_TICK = 1 << 62  # besides the rates that are due, as bits: before it, what holds its value between ticks had none
+FIRST_TICK = 1 << 62  # besides the rates that are due, as bits: the first of outputs that had no value before
 
 # Values of every system.
 TIME = 0
@@ -95,6 +95,7 @@ class SYSTEM(Struct):
     whole = integers("rates", unit="ns", doc="whole part of the period")
     rest = integers("rates", doc="rest of the period over its denominator")
     denominator = integers("rates")
+    fresh = integers("rates", doc="1: there are outputs at this rate that were not written yet")
     carry = integers("rates", doc="rests up to now over the denominator")
     # Crossings.
     crossing = integers("crossings", doc="values that pass zero")

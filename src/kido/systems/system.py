@@ -461,7 +461,7 @@ class System(Assembly):
         if engine is None:
             return
         self._flush()
-        self._kept = self._values(engine)
+        self._kept = engine.kept()
         s = engine.system
         self._now, self._elapsed, self._ticked = int(s.now), float(s.elapsed), int(s.ticked)
         self._engine = None
@@ -491,11 +491,6 @@ class System(Assembly):
     def _make_engine(self) -> None:
         linked = Linked(self.models, self.connections, self._seed)
         made = self._compiled(linked)
-        kept = self._kept
-        for key, slots in made.remembered().items():
-            if key in kept and len(kept[key]) == len(slots):
-                made.value[slots] = kept[key]
-        made.set_crossings(kept)
         made.set_clock(self._now, self._elapsed, self._ticked)
         made.refresh()
         self._engine = made
@@ -507,7 +502,7 @@ class System(Assembly):
 
     def _compiled(self, linked: Linked) -> Engine:
         recordings = [(log.rate, log.slots(linked), log.room) for log in self._logs]
-        return Engine(linked, self._integrator, self._step, recordings)
+        return Engine(linked, self._integrator, self._step, recordings, self._kept)
 
     # Copies, of worlds with systems say, make what holds addresses anew.
 
@@ -516,13 +511,9 @@ class System(Assembly):
         own = {**vars(self), "_engine": None, "_logs": []}
         if engine is not None:
             s = engine.system
-            own |= {"_kept": self._values(engine), "_now": int(s.now), "_elapsed": float(s.elapsed)}
+            own |= {"_kept": engine.kept(), "_now": int(s.now), "_elapsed": float(s.elapsed)}
             own["_ticked"] = int(s.ticked)
         return own
-
-    def _values(self, engine: Engine) -> dict[str, Any]:
-        found = {key: engine.value[slots].copy() for key, slots in engine.remembered().items()}
-        return found | engine.crossings()
 
     def __repr__(self) -> str:
         return f"System({self._name!r}, {len(self.models)} models, t = {self.time:g} s)"
