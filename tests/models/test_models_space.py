@@ -18,7 +18,7 @@ from kido.devices import rodrigues_parameters
 from kido.environment import EARTH, MARS, Orbit, clohessy_wiltshire, hill_axes
 from kido.errors import ModelError, StateError
 from kido.models import Landing, SpacecraftControl, lander, spacecraft
-from kido.models.landing import FEET, dispersed
+from kido.models.landing import FEET, dispersed, spread
 from kido.systems import System
 
 G = MARS.mu / MARS.radius**2
@@ -239,6 +239,35 @@ def test_a_flight_goes_on_in_another_process_to_the_bit(landing, when, tmp_path)
     expected = landing.fly()
     process = in_another_process("go on", str(tmp_path / "flight"))
     assert json.loads(process.communicate(timeout=300)[0]) == expected
+
+
+def test_a_flight_that_is_loaded_leaves_the_next_one_undispersed(landing, tmp_path) -> None:
+    """Parameters of a dispersed run are not those with which `begin` flies; what cannot be loaded changes nothing."""
+    landing.begin()
+    paths = list(spread().values(0))
+    nominal = {path: np.array(landing._parameter(path)) for path in paths}
+    seed, time = landing.descent.seed, landing.entry.time
+    other = Landing()
+    other.begin(5)
+    other.entry.run(20.0)
+    other.save(tmp_path / "flight")
+    wrong = tmp_path / "wrong"
+    wrong.mkdir()
+    for name in ("entry", "nominal.json"):
+        (wrong / name).write_bytes((tmp_path / "flight" / name).read_bytes())
+    (wrong / "descent").write_bytes((tmp_path / "flight" / "entry").read_bytes())
+    with pytest.raises(StateError):
+        landing.load(wrong)
+    (wrong / "nominal.json").write_text("{}")
+    with pytest.raises(StateError, match="no parameters of a landing"):
+        landing.load(wrong)
+    assert (landing.descent.seed, landing.entry.time) == (seed, time)
+    assert all(np.array_equal(landing._parameter(path), nominal[path]) for path in paths)
+    landing.load(tmp_path / "flight")
+    assert landing.entry.time == 20.0
+    assert any(not np.array_equal(landing._parameter(path), nominal[path]) for path in paths)
+    landing.begin()
+    assert all(np.array_equal(landing._parameter(path), nominal[path]) for path in paths)
 
 
 def test_flights_that_cannot_be(landing, tmp_path) -> None:

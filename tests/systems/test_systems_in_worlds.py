@@ -162,7 +162,7 @@ def test_reset_of_a_world_resets_its_system() -> None:
     assert len(log["law.force"]) == 3 * 13
 
 
-def test_what_fails_in_plain_steps_is_raised_at_the_next() -> None:
+def test_what_fails_in_plain_steps_is_raised() -> None:
     class Broken(PythonModel, PD):
         def outputs(self):
             return {"force": np.nan if self.time > 0.01 else 0.0}

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from kido.errors import ModelError
+from kido.simulation import World
 from kido.skeleton import Joint
-from kido.systems import Input, Model, Noise, Output, Parameter, PythonModel, State
+from kido.systems import Input, MassPort, Model, Noise, Output, Parameter, PythonModel, State
 
 WIDE = 1e300
 
@@ -132,7 +133,8 @@ class ForceTorqueSensor(PythonModel):
 
     about the joint, in axes of its child body, of the last step of the world. Forces that other models give to bodies
     behind the joint, by a `BodyPort`, are to be connected as well, about the joint in world axes: it carries them too.
-    Springs, motors and friction of the joint itself are part of what it carries. Biases walk.
+    Springs, motors and friction of the joint itself are part of what it carries. Bodies with a `MassPort` are taken
+    with the mass that it has now. Biases walk.
 
     Args:
         joint: of a skeleton in the system's world.
@@ -159,6 +161,7 @@ class ForceTorqueSensor(PythonModel):
         if not isinstance(joint, Joint) or joint.skeleton is None:
             raise ModelError(f"model {self.name!r}: expected a joint of a skeleton, got {joint!r}")
         self._joint = joint
+        self._massive: tuple[Any, list[tuple[MassPort, int]]] = None, []  # of one structure: ports behind, their values
 
     @property
     def joint(self) -> Joint:
@@ -174,6 +177,7 @@ class ForceTorqueSensor(PythonModel):
             contacts = world.contacts
             for own in body.subtree:
                 carried -= contacts.wrench_on(own, at)
+            carried += self._of_masses(world, at)
         to_joint = R @ np.asarray(self._joint.transform_from_child)[:3, 3]
         force = carried[3:] - self.given_force
         torque = carried[:3] - np.cross(to_joint, carried[3:]) - self.given_torque
@@ -182,6 +186,28 @@ class ForceTorqueSensor(PythonModel):
             "force": R.T @ force + self.force_bias + self.force_noise / root * self.n,
             "torque": R.T @ torque + self.torque_bias + self.torque_noise / root * self.m,
         }
+
+    def _of_masses(self, world: World, at: np.ndarray) -> np.ndarray:
+        """What the mass that ports give bodies behind the joint adds, [torque; force] about a point, world axes.
+
+        (m / m_0 - 1) (rate of momentum - weight) of each: centre and shape stay, moments scale with the mass.
+        """
+        system = self.system_of(self.path)
+        engine, found = system.engine, np.zeros(6)
+        if self._massive[0] is not engine:
+            behind = set(self._joint.child.subtree)
+            ports = [m for m in system.models if isinstance(m, MassPort) and m.body in behind]
+            self._massive = engine, [(m, engine.linked.of(m.port("mass"))[0]) for m in ports]
+        for port, slot in self._massive[1]:
+            body = port.body
+            more = engine.value[slot] / body.mass - 1.0
+            X, own = np.asarray(body.world_transform), body.inertia
+            R, w = X[:3, :3], body.angular_velocity()
+            c, J = X[:3, 3] + R @ own.com, R @ np.asarray(own.moment) @ R.T
+            force = own.mass * (body.linear_acceleration(own.com) - world.gravity)
+            torque = J @ body.angular_acceleration() + np.cross(w, J @ w) + np.cross(c - at, force)
+            found += more * np.concatenate([torque, force])
+        return found
 
     def update(self):
         root = np.sqrt(self.period)

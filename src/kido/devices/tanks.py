@@ -77,7 +77,7 @@ class SloshTank(PythonModel):
     The liquid is two bodies that are added to the carrier's skeleton: one welded to it, and one that swings on a
     pendulum, or on springs (see `slosh`). At each tick their masses, places and springs become those of the level; what
     drains leaves at the speed that it has. A pendulum has the right frequency at any thrust; springs have that of
-    `gravity`. Each change of the level costs a millisecond.
+    `gravity`. Each change of the level costs a millisecond. The bodies go when it is removed from its system.
 
     Args:
         carrier: the body that carries the tank, whose own inertia is that without the liquid.
@@ -179,6 +179,11 @@ class SloshTank(PythonModel):
                     dof.spring_stiffness = made.mass * w * w
         self._held = (mass, self.gravity, self.density, self.damping_ratio)
         return made
+
+    def removed(self) -> None:
+        """Its bodies go."""
+        for body in (self._joints[0].child, self._fixed):
+            body.remove()
 
     def restored(self) -> None:
         self._set(self.port("mass").value)

@@ -18,7 +18,7 @@ class BeltTrack(PythonModel):
     and tracks on both sides steer it by skidding. What the ground gave in the step before the tick is an output: times
     the radius of a sprocket it is the torque that its motor is to hold.
 
-    On soil that yields, see `SoilTrack`.
+    On soil that yields, see `SoilTrack`. When it is removed the surface is as it was before.
 
     Args:
         shape: of a body in the system's world, with collision.
@@ -41,7 +41,7 @@ class BeltTrack(PythonModel):
             raise ModelError(f"model {self.name!r}: expected a shape node of a body, got {shape!r}")
         if not np.any(self.direction):
             raise ModelError(f"model {self.name!r}: direction: expected a vector that is not zero")
-        self._shape = shape
+        self._shape, self._before = shape, shape.surface.surface_velocity
 
     @property
     def shape(self) -> ShapeNode:
@@ -55,6 +55,10 @@ class BeltTrack(PythonModel):
         if velocity != self._shape.surface.surface_velocity:
             self._shape.set_surface(surface_velocity=velocity)
         return ahead
+
+    def removed(self) -> None:
+        """The surface has the velocity that it had before the track was made."""
+        self._shape.set_surface(surface_velocity=self._before)
 
     def restored(self) -> None:
         self._drive(self.port("belt_speed").value)

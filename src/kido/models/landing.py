@@ -17,7 +17,7 @@ from kido.attributes import FixedAttributes
 from kido.devices import Altimeter, BallisticEntry, Parachute, PoweredDescent, Propellant, ThrusterCluster
 from kido.devices.attitude import turn_about
 from kido.environment import MARS, Drag, Site, Wind, rough_heights
-from kido.errors import StateError
+from kido.errors import FileFormatError, ModelError, StateError
 from kido.integrators import DormandPrince
 from kido.models.scenes import whole
 from kido.models.space import ENGINES, FOOT, PAD, engine_directions, lander
@@ -177,7 +177,7 @@ class Landing(FixedAttributes):
         self.world.restore(self._begin)
         self._set_ground(AWAY)
         self._give(self._nominal)
-        self._nominal = {path: self._model(path).parameter(path.rpartition(".")[2]) for path in values}
+        self._nominal = {path: self._parameter(path) for path in values}
         self.descent.seed = 0 if run is None else (seed << 32) + run + 1
         self.entry.reset()
         self.descent.reset()
@@ -195,6 +195,9 @@ class Landing(FixedAttributes):
         """Set parameters, each of the system that has its path."""
         for path, value in values.items():
             self._model(path).set_parameters(**{path.rpartition(".")[2]: value})
+
+    def _parameter(self, path: str) -> Any:
+        return self._model(path).parameter(path.rpartition(".")[2])
 
     def _model(self, path: str) -> Any:
         name = path.rpartition(".")[0]
@@ -282,22 +285,45 @@ class Landing(FixedAttributes):
     # Stopping and going on ---------------------------------------------------------------------------------
 
     def save(self, folder: str | Path) -> None:
-        """Write all that the flight's future depends on, besides parameters' values of `begin`, to a folder."""
+        """Write all that the flight's future depends on to a folder, and the parameters that `begin` flies with."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         self.entry.checkpoint().save(folder / "entry")
         self.descent.checkpoint().save(folder / "descent")
+        values = {path: self._parameter(path) for path in spread().values(0)} | self._nominal
+        nominal = {path: np.asarray(value).tolist() for path, value in values.items()}
+        (folder / "nominal.json").write_text(json.dumps(nominal), encoding="utf-8")
 
     def load(self, folder: str | Path) -> None:
-        """Go on where `save` was called, to the bit, in another process too.
+        """Go on where `save` was called, to the bit, in another process too; `begin` is as it was there.
 
         Raises:
-            StateError: there is no such thing.
+            StateError: there is no such thing, or it is damaged; nothing is changed.
         """
         entry, descent = Checkpoint.load(Path(folder) / "entry"), Checkpoint.load(Path(folder) / "descent")
+        nominal = self._loaded(Path(folder) / "nominal.json")
+        seed, before = self.descent.seed, self.entry.checkpoint()
         self.descent.seed = int(descent.arrays()["seed"][0])
-        self.entry.restore(entry)
-        self.descent.restore(descent)
+        try:
+            self.entry.restore(entry)
+            self.descent.restore(descent)
+        except BaseException:
+            self.entry.restore(before)
+            self.descent.seed = seed
+            raise
+        self._nominal = nominal
+
+    def _loaded(self, path: Path) -> dict[str, Any]:
+        """Parameters from a file."""
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+            given = {}
+            for key in spread().values(0):
+                model, name = self._model(key), key.rpartition(".")[2]
+                given[key] = model.declared[name].checked(found[key], key)
+            return given
+        except (OSError, ValueError, KeyError, TypeError, ModelError) as error:
+            raise StateError(f"{path}: no parameters of a landing: {error!s:.200}") from error
 
     def _set_ground(self, place: Any) -> None:
         """Lay the ground's middle somewhere, level there."""
@@ -328,10 +354,12 @@ def dispersed(
 
     Raises:
         ModelError: no whole numbers of at least 1, or a seed below 0.
+        FileFormatError: the file cannot be written.
         StateError: the file is of another seed, or has a line that is no result; half a line at its end is dropped.
     """
     number, processes = whole(number, "dispersed", "landings"), whole(processes, "dispersed", "processes")
     found = {} if path is None else _known(Path(path), seed)
+    _check_writable(path)
     missing = [run for run in range(number) if run not in found]
     with ExitStack() as stack:
         file = None if path is None else stack.enter_context(Path(path).open("a", encoding="utf-8"))
@@ -348,6 +376,14 @@ def dispersed(
                 file.write(json.dumps(result) + "\n")
                 file.flush()
     return [found[run] for run in range(number)]
+
+
+def _check_writable(path: str | Path | None) -> None:
+    if path is not None:
+        try:
+            Path(path).open("a", encoding="utf-8").close()
+        except OSError as error:
+            raise FileFormatError(Path(path), None, f"cannot be written: {error!s:.200}") from error
 
 
 def _known(path: Path, seed: int) -> dict[int, dict[str, float]]:

@@ -46,42 +46,27 @@ class COMMANDS(Struct):
 
 @kernel
 def add_forces(address, d, own, unbounded):
-    """Call the controllers of one kind that are due, and add what all of these hold."""
+    """Call the controllers of one kind that are due, and add what all of these hold.
+
+    Returns:
+        0; or 1 + the number of a controller that failed: none of its kind has made its step.
+    """
     s = view(COMMANDS, own)
+    for c in range(s.call.shape[0]):
+        if s.unbounded[c] == unbounded and s.due[c] == 0 and s.call[c] != 0:
+            if call_controller(s.call[c], address, s.own[c], own, c) != 0:
+                return 1 + c
     for c in range(s.call.shape[0]):
         if s.unbounded[c] != unbounded:
             continue
         if s.due[c] == 0:
-            if s.call[c] != 0:
-                call_controller(s.call[c], address, s.own[c], own, c)
             s.due[c] = s.period[c]
             s.calls[c] += 1
         s.due[c] -= 1
         shift = s.begin[c] - s.first[c]
         for j in range(s.first[c], s.first[c + 1]):
             d.tau[j + shift] += s.force[j]
-
-
-@kernel
-def act(address, own):
-    """Bring commands to what acts in a step; one that begins once more has them already."""
-    d = view(WORLD, address).data
-    s = view(COMMANDS, own)
-    if s.applied == 0:
-        for j in range(s.dof.shape[0]):
-            s.given[j] = d.tau[s.dof[j]] if s.of_force[j] != 0 else d.command[s.dof[j]]
-        add_forces(address, d, own, 0)
-        for j in range(s.dof.shape[0]):
-            k = s.dof[j]
-            command = d.tau[k] if s.of_force[j] != 0 else d.command[k]
-            s.asked[j] = command
-            command = min(max(command, s.lower[j]), s.upper[j])
-            if s.of_force[j] != 0:
-                d.tau[k] = command
-            else:
-                d.command[k] = command
-        add_forces(address, d, own, 1)
-        s.applied = 1
+    return 0
 
 
 @kernel
@@ -96,16 +81,45 @@ def put_back(d, s):
         s.applied = 0
 
 
+@kernel
+def act(address, own):
+    """Bring commands to what acts in a step; one that begins once more has them already. Returns as `add_forces`."""
+    d = view(WORLD, address).data
+    s = view(COMMANDS, own)
+    if s.applied == 0:
+        for j in range(s.dof.shape[0]):
+            s.given[j] = d.tau[s.dof[j]] if s.of_force[j] != 0 else d.command[s.dof[j]]
+        s.applied = 1
+        failed = add_forces(address, d, own, 0)
+        if failed != 0:
+            put_back(d, s)
+            return failed
+        for j in range(s.dof.shape[0]):
+            k = s.dof[j]
+            command = d.tau[k] if s.of_force[j] != 0 else d.command[k]
+            s.asked[j] = command
+            command = min(max(command, s.lower[j]), s.upper[j])
+            if s.of_force[j] != 0:
+                d.tau[k] = command
+            else:
+                d.command[k] = command
+        failed = add_forces(address, d, own, 1)
+        if failed != 0:
+            put_back(d, s)
+            return failed
+    return 0
+
+
 @callback
 def act_stage(world, own, unused_2, unused_3):
-    """`act` at the start of a step. Returns 0."""
-    act(world, own)
-    return 0
+    """`act` at the start of a step. Returns 0, or minus (1 + the number of a controller that failed)."""
+    failed = act(world, own)
+    return -failed
 
 
 @entry("i8(i8,i8)")
 def act_commands(world, own):
-    """`act` before steps that have no stages. Returns 0."""
+    """`act` before steps that have no stages, and no controllers. Returns 0."""
     act(world, own)
     return 0
 
@@ -194,6 +208,14 @@ class Commands(Feature):
         return {"due": own.due[part], "calls": own.calls[part], "force": self.forces_of(number), "memory": memory}
 
     def properties_changed(self) -> None:
+        before = self.container, self._kept
+        try:
+            self._make()
+        except BaseException:
+            self.container, self._kept = before  # the world's stages have their addresses
+            raise
+
+    def _make(self) -> None:
         engine, tree, h = self.engine, self.engine.tree, self.engine.options.time_step
         bounds = np.full((2, len(tree.actuator)), [[-np.inf], [np.inf]])
         for skeleton in engine.skeletons:
@@ -252,6 +274,14 @@ class Commands(Feature):
             else:
                 most = min(most, int(own.due[k]))
         return most
+
+    def failed(self, status: int) -> None:
+        """A step stopped where it began, see `act_stage`.
+
+        Raises:
+            KidoError: why; unless the controller can do it now.
+        """
+        self.controllers[-status - 1].failed()
 
     def apply(self) -> None:
         """What its first stage does, before steps without stages.

@@ -102,6 +102,8 @@ class Controller(FixedAttributes, ABC):
     def compile(self, time: float) -> tuple[Any, Struct] | None:
         """What a world calls in place of `compute`: a callback (world, struct, COMMANDS, number), and its struct.
 
+        The callback returns 0; or something else, which ends the world's steps: `failed` says why.
+
         Args:
             time: for which forces are held [s].
 
@@ -132,6 +134,10 @@ class Controller(FixedAttributes, ABC):
 
     def remember(self, memory: Array) -> None:
         """Keep these numbers from now on, written once with those it has; called before `compile`."""
+
+    def failed(self) -> None:
+        """Compiled code could not find forces; the step is not done. Without an error it is begun once more."""
+        raise StateError(f"controller {self._name!r}: it could not find its forces")
 
     def prepare(self, time: float) -> None:
         """It is due, at a time since it was added [s]; before compiled code runs it, or `compute` is called."""

@@ -20,6 +20,7 @@ from kido.simulation.smooth_motion import SmoothMotion
 from kido.simulation.step import (
     AT_ASK,
     AT_ASSEMBLE,
+    AT_BEGIN,
     AT_CHECK,
     AT_DETECT,
     AT_END,
@@ -111,6 +112,8 @@ class StagedMotion:
                 elif stage == AT_SOLVE:
                     solve_with(engine.problem, engine.options.solver)
                     start = AT_SOLVE
+                elif stage == AT_BEGIN:
+                    engine.acting.failed(status)
                 elif stage == AT_CHECK:
                     for feature in engine.features:
                         feature.undo_step()

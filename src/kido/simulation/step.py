@@ -12,7 +12,7 @@ from kido.jit import callback, caller, entry, kernel, view
 from kido.simulation.world_struct import ASK, BEGIN, CHECK, END, EXTEND, RESPOND, WORLD
 
 # Where a step stopped for Python, and where it goes on after its arrays were enlarged or its questions answered.
-AT_PREDICT, AT_DETECT, AT_ASK, AT_ASSEMBLE, AT_SOLVE, AT_CHECK, AT_INTEGRATE, AT_END = range(8)
+AT_PREDICT, AT_DETECT, AT_ASK, AT_ASSEMBLE, AT_SOLVE, AT_CHECK, AT_INTEGRATE, AT_END, AT_BEGIN = range(9)
 NOWHERE = -1
 call_feature = caller("WORLD.feature_stage")
 MAX_FLOAT = 1.7976931348623157e308  # finite number
@@ -92,13 +92,16 @@ def run_steps(world, number, start):
         start: AT_PREDICT, or where the first step goes on.
 
     Returns:
-        Steps done; where a step stopped (at AT_INTEGRATE it made a coordinate NaN or too large, at AT_END it is done)
-        or NOWHERE; and the status of the stage there.
+        Steps done; where a step stopped (at AT_BEGIN nothing of it is done, at AT_INTEGRATE it made a coordinate NaN or
+        too large, at AT_END it is done) or NOWHERE; and the status of the stage there.
     """
     w = view(WORLD, world)
     for k in range(number):
         if start == AT_PREDICT:
-            if features(w, BEGIN) != 0:
+            status = features(w, BEGIN)
+            if status < 0:
+                return k, AT_BEGIN, status
+            if status != 0:
                 w.steps += 1  # all is asleep
                 continue
             status = w.predict(w)

@@ -7,9 +7,10 @@ from typing import Any, TypeVar
 
 from kido.attributes import FixedAttributes
 from kido.errors import ModelError, NameLookupError
+from kido.math.transform import as_flag
 from kido.skeleton import BodyNode
 from kido.systems.clock import Rate, as_rate
-from kido.systems.declarations import Input, Output, State
+from kido.systems.declarations import Crossing, Input, Output, State
 from kido.systems.model import Model, Port
 from kido.systems.part import Part, checked_part
 
@@ -162,10 +163,11 @@ class Assembly(Part):
             if part not in self._parts:
                 raise NameLookupError(f"part of {self._what}", part, list(self._parts))
             part = self._parts[part]
-        if self._parts.get(part.name) is not part:
+        if not isinstance(part, Part) or self._parts.get(part.name) is not part:
             raise ModelError(f"{self._what}: remove: {part!r} is not in it")
         self._free_to_change("remove")
         gone = {part} if isinstance(part, Model) else set(part.models)
+        paths, system = tuple(f"{m.path}." for m in gone), self.root_system()
         remove_bodies(() if isinstance(part, Model) else part.bodies)
         above: Assembly | None = self
         while above is not None:
@@ -179,13 +181,18 @@ class Assembly(Part):
         part.parent = None
         if isinstance(part, Assembly):
             part._into = None
+        if system is not None:
+            system.forget(lambda path: path.startswith(paths))
+            for m in gone:
+                m.removed()
         return part
 
     def replace(self, part: P | str, by: P) -> P:
         """Put a model or an assembly in the place of another one, under its name, with all connections from and to it.
 
         Ports of an assembly are found again by their paths in it, or by the names under which it exposes them. Bodies
-        of the old one go.
+        of the old one go. States go on if they have the same name, shape and unit, and the new model was not given
+        other values.
 
         Raises:
             ModelError: a connected port is missing, or does not fit; nothing is changed.
@@ -199,8 +206,9 @@ class Assembly(Part):
             raise ModelError(f"{self._what}: replace: expected a part {old.name!r} that is in no assembly, got {by!r}")
         self._free_to_change("replace")
         if self.root_system() is not None:
-            self.root_system().check_part(by)
+            self.root_system().check_part(by, {old} if isinstance(old, Model) else set(old.models))
         gone = {old} if isinstance(old, Model) else set(old.models)
+        lost = _not_carried(gone, {by} if isinstance(by, Model) else set(by.models), old.path)
 
         def now(port: Port) -> Port:
             return port if port.model not in gone else counterpart(port, old, by, self._what)
@@ -213,6 +221,7 @@ class Assembly(Part):
                 check_fit(c.source, c.target, self._what)
             own.append((above, swapped, {k: now(p) for k, p in above._exposed.items()}))
             above = above.parent
+        self._changed()  # while paths are those of before
         remove_bodies(() if isinstance(old, Model) else old.bodies)
         for assembly, connections, ports in own:
             assembly._connections, assembly._exposed = connections, ports
@@ -220,7 +229,11 @@ class Assembly(Part):
         by.parent, old.parent = self, None
         if isinstance(old, Assembly):
             old._into = None
-        self._changed()
+        system = self.root_system()
+        if system is not None:
+            system.forget(lost.__contains__)
+            for m in gone:
+                m.removed()
         return by
 
     def expose(self, name: str, port: Port | str) -> Port:
@@ -274,6 +287,7 @@ class Assembly(Part):
         """
         one, two = self._port(source), self._port(target)
         what = f"{self._what}: connect {one.path} to {two.path}"
+        solve = as_flag(solve, f"{what}: solve")
         if not isinstance(one.declared, Output | State):
             raise ModelError(f"{what}: expected an output or a state to connect from, got an {one.kind}")
         if not isinstance(two.declared, Input):
@@ -291,7 +305,7 @@ class Assembly(Part):
         if rate is not None and self.root_system() is not None:
             self.root_system().check_rate(rate, what)
         self._free_to_change("connect")
-        made = Connection(one, two, rate, bool(solve))
+        made = Connection(one, two, rate, solve)
         self._connections.append(made)
         whole._into[two] = made
         self._changed(False)
@@ -313,6 +327,8 @@ class Assembly(Part):
                 if c.target == port:
                     assembly._connections.remove(c)
                     self._changed()
+                    if c.delay is not None and self.root_system() is not None:
+                        self.root_system().forget(f"{port.path} (delayed)".__eq__)
                     return c
         raise ModelError(f"{self._what}: disconnect: nothing is connected to {port.path}")
 
@@ -353,6 +369,25 @@ def counterpart(port: Port, old: Model | Assembly, by: Model | Assembly, what: s
         if isinstance(found, Port):
             return found
     raise ModelError(f"{what}: replace: {by.name!r} has no port {below!r}, which is connected")
+
+
+def _not_carried(old: set[Model], new: set[Model], path: str) -> set[str]:
+    """Paths below one, of states, outputs, noise and crossings of old models that new ones do not go on with."""
+    top = path.rpartition(".")[2]  # new ones are in no system yet: with it their paths begin
+    there = {f"{path}{m.path[len(top) :]}": m for m in new}
+    found = set()
+    for m in old:
+        other = there.get(m.path)
+        for name, d in m.declared.items():
+            as_new = None if other is None else other.declared.get(name)
+            same = as_new is not None and [type(d), d.shape, str(d.unit)] == [
+                type(as_new),
+                as_new.shape,
+                str(as_new.unit),
+            ]
+            if not same or isinstance(d, Crossing) or (other is not None and name in other.given_states):
+                found.add(f"{m.path}.{name}")
+    return found
 
 
 def remove_bodies(bodies: tuple[BodyNode, ...]) -> None:

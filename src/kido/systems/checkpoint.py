@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from kido.attributes import FixedAttributes
-from kido.errors import StateError
+from kido.errors import FileFormatError, StateError
 from kido.simulation import WorldSnapshot
 
-_FORMAT = "kido system checkpoint 1"
-CLOCK = ("now", "parts", "part", "ticked", "steps", "located")  # integers of SYSTEM
+_FORMAT = "kido system checkpoint 2"
+CLOCK = ("now", "parts", "part", "ticked", "steps", "located", "events")  # integers of SYSTEM
 SECONDS = ("elapsed", "begin")  # floats
 RATES = ("ticks", "next", "carry")  # arrays
 METHOD = ("next_size", "last_error")  # of MOTION
@@ -27,8 +27,8 @@ _MOST = 2**31  # bytes that a file unpacks to
 class Checkpoint(FixedAttributes):
     """What `System.checkpoint` took and `System.restore` puts back, bit for bit, in another process too.
 
-    States, held outputs, parameters, the clock and when each rate is due, the step size of an adaptive integrator; the
-    seed; and a snapshot of the world. Not the models: they are the program's.
+    States, held outputs, parameters, the clock and when each rate is due, crossings, the step size of an adaptive
+    integrator; the seed; and a snapshot of the world. Not the models: they are the program's.
     """
 
     def __init__(self, topology: str, data: dict[str, np.ndarray], world: WorldSnapshot | None):
@@ -56,7 +56,11 @@ class Checkpoint(FixedAttributes):
         return self._data
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write to a file (a zip archive of NumPy's arrays, whatever its name)."""
+        """Write to a file (a zip archive of NumPy's arrays, whatever its name).
+
+        Raises:
+            FileFormatError: it cannot be written.
+        """
         parts: dict[str, Any] = dict(self._data)
         if self._world is not None:
             with tempfile.TemporaryDirectory() as folder:
@@ -64,8 +68,11 @@ class Checkpoint(FixedAttributes):
                 self._world.save(name)
                 parts["world"] = np.frombuffer(name.read_bytes(), np.uint8)
         head = json.dumps({"format": _FORMAT, "topology": self._topology}).encode()
-        with Path(path).open("wb") as file:
-            np.savez_compressed(file, head=np.frombuffer(head, np.uint8), **parts)
+        try:
+            with Path(path).open("wb") as file:
+                np.savez_compressed(file, head=np.frombuffer(head, np.uint8), **parts)
+        except OSError as error:
+            raise FileFormatError(Path(path), None, f"cannot be written: {error!s:.200}") from error
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Checkpoint:
@@ -98,7 +105,16 @@ class Checkpoint(FixedAttributes):
         return f"Checkpoint(t = {self.time:g} s)"
 
 
-_KINDS = {"value": "f", "seconds": "f", "method": "f", "clock": "i", "seed": "i", **dict.fromkeys(RATES, "i")}
+_KINDS = {
+    "value": "f",
+    "seconds": "f",
+    "method": "f",
+    "before": "f",
+    "new": "i",
+    "clock": "i",
+    "seed": "i",
+    **dict.fromkeys(RATES, "i"),
+}
 
 
 def _checked(name: str, array: np.ndarray) -> np.ndarray:
@@ -116,6 +132,8 @@ def taken(engine: Any, seed: int, world: WorldSnapshot | None) -> Checkpoint:
         "seconds": np.array([getattr(s, name) for name in SECONDS]),
         "method": np.array([getattr(engine.motion, name) for name in METHOD]),
         "seed": np.array([seed], np.int64),
+        "before": s.before[: len(linked.crossings)].copy(),
+        "new": np.array(engine.new_outputs(), np.int64),
     }
     data |= {name: getattr(s, name)[: linked.num_rates].copy() for name in RATES}
     return Checkpoint(engine.topology(), data, world)
@@ -128,9 +146,13 @@ def check_fits(checkpoint: Checkpoint, engine: Any, what: str) -> None:
     """
     data, linked = checkpoint.arrays(), engine.linked
     if checkpoint.topology != engine.topology():
-        raise StateError(f"{what}: the checkpoint is of a system of other models, equations, connections or rates")
+        raise StateError(
+            f"{what}: the checkpoint is of a system of other models, equations, connections or rates, or of "
+            "another integrator or step"
+        )
     sizes = {
         "value": linked.size, "clock": len(CLOCK), "seconds": len(SECONDS), "method": len(METHOD), "seed": 1,
+        "before": len(linked.crossings), "new": len(linked.at_ticks),
     } | dict.fromkeys(RATES, linked.num_rates)  # fmt: skip
     if {name: len(array) for name, array in data.items()} != sizes:
         raise StateError(f"{what}: the checkpoint is damaged: its arrays have other sizes")
@@ -159,6 +181,8 @@ def put_back(checkpoint: Checkpoint, engine: Any) -> None:
         setattr(engine.motion, name, number)
     for name in RATES:
         getattr(s, name)[: engine.linked.num_rates] = data[name]
+    s.before[: len(engine.linked.crossings)] = data["before"]
+    engine.set_new_outputs(data["new"].tolist())
     s.pending = s.failure = 0
     s.value[0] = engine.time
     engine.refresh()

@@ -24,6 +24,13 @@ class Rate:
     numerator: int
     denominator: int
 
+    def __post_init__(self) -> None:
+        for value in (self.numerator, self.denominator):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ModelError(
+                    f"rate: expected a period of whole numbers above 0, got {self.numerator!r} / {self.denominator!r}"
+                )
+
     @property
     def period(self) -> float:
         """[s]"""

@@ -196,9 +196,13 @@ class Crossing(Declared):
     """A moment at which a quantity that `crossings` returns passes zero; it ends a step of integration.
 
     It is seen by its signs at the two ends of a step: what passes zero twice within one is missed, so that steps of
-    adaptive integrators are to be bounded (`max_step`).
+    adaptive integrators are to be bounded (`max_step`). Where it jumps over zero between two steps, by a tick, in the
+    steps of a world, at another crossing, or as a state or a parameter is set, it is passed where the next begins.
+    What is zero at the start passes as it leaves.
 
-    A method `at_<name>` of the model, if there is one, returns new values of states then.
+    A method `at_<name>` of the model, if there is one, returns new values of states then. What bounces is to be put on
+    zero there: it is then on neither side, and its next passing is seen, however soon. One that is passed again and
+    again without time going on ends a run with a `StateError`.
 
     Args:
         direction: 1: it rises, -1: it falls, 0: either.

@@ -54,7 +54,7 @@ class Dispersion(FixedAttributes):
         }
 
     def apply(self, system: System, run: int) -> dict[str, Any]:
-        """Put a system back to time 0 with the values of a run.
+        """Put a system back to time 0 with the values of a run; and its world to its initial state, see `World.reset`.
 
         Raises:
             NameLookupError: it has no such parameter or state.
@@ -78,6 +78,8 @@ class Dispersion(FixedAttributes):
                 checked.append((model, name, d.checked(value, path)))
             except KidoError as error:
                 raise ModelError(f"dispersion: run {run}: {error}") from None
+        if system.world is not None:
+            system.world.reset()
         system.reset()
         for model, name, value in checked:
             if isinstance(model.declared[name], Parameter):

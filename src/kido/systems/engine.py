@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -31,6 +31,7 @@ class Engine:
         integrator: of continuous states.
         step: largest step of integration [s].
         recordings: what is written down: rate, signals' values, rows.
+        kept: values of the structure before, by path, see `kept`.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class Engine:
         integrator: CompiledIntegrator,
         step: float,
         recordings: Sequence[tuple[Any, list[int], int]] = (),
+        kept: Mapping[str, Any] | None = None,
     ):
         self.linked = linked
         commands = [
@@ -77,6 +79,7 @@ class Engine:
         s.checked[:] = checked
         for k, (m, name, slot, _) in enumerate(linked.crossings):
             s.crossing[k], s.direction[k] = slot, direction_of(m, name)
+        s.before[:] = np.nan
         for k, rate in enumerate(linked.rates):
             s.whole[k], s.rest[k] = divmod(rate.numerator, rate.denominator)
             s.denominator[k] = rate.denominator
@@ -88,6 +91,8 @@ class Engine:
         models = {m.path: m for m in linked.models}
         self._outputs = [k for (p, name), slots in own if name in models[p].of_kind(Output) for k in slots]
         self._asking = sorted({linked.rate_number(c.model.clock) for c in linked.calls if c.model.clock is not None})
+        self._first = list(linked.at_ticks)  # outputs that first ticks look at before: those that were not written yet
+        self._take({} if kept is None else kept)
         self._write_programs(commands)
         for mask in _masks(linked):
             self._add_tick(mask)
@@ -106,6 +111,7 @@ class Engine:
     def _write_programs(self, commands: Sequence[int]) -> None:
         linked, levels = self.linked, self.linked.level_of
         constant = [op for op in needed(sorted(linked.always), linked.always.get) if levels(op.outs[0]) == CONSTANT]
+        self._constant = constant
         self._program(constant, ())
         holding = [op for op in self._visible if levels(op.outs[0]) == HOLDING]
         self._program(holding, ())
@@ -161,7 +167,12 @@ class Engine:
         updates = needed([of for _, of in commits], before)
         if mask & kinds.FIRST_TICK:  # outputs that updates read, of initial states
             read = {slot for op in updates for slot in op.reads}
-            self._add(needed([out for out in linked.at_ticks if out in read], after), after)
+            new = {out for out in self._first if self.system.fresh[linked.at_ticks[out][1]]}
+
+            def first_of(slot: int) -> Operation | None:
+                return after(slot) if slot in new or slot not in linked.at_ticks else None
+
+            self._add(needed([out for out in self._first if out in read and out in new], first_of), first_of)
         self._add(updates, before)
         blocks.add_copies(commits)
         outputs = [out for out, (_, rate) in linked.at_ticks.items() if rate in due]
@@ -215,7 +226,9 @@ class Engine:
         """Raise StateError if an output that nothing is integrated from is not finite."""
         self.signals()
         if not np.isfinite(self.value[self._outputs]).all():
-            self._name_first(f"at t = {self.time:g} s")
+            at = f"at t = {self.time:g} s"
+            self._name_first(at)
+            self._name_slots(self._outputs, at)
 
     def run(self, stop: int, flush: Any) -> None:
         """Go on to a time [ns], and do what is due there.
@@ -297,11 +310,24 @@ class Engine:
         if status == kinds.NOT_SOLVED:
             ports = [c.target.path for c in self.linked.connections if c.solve]
             raise StateError(f"{at} Newton's method does not solve the algebraic loop through {', '.join(ports)}")
+        if status == kinds.BAD_COMMAND:
+            self.signals()
+            self._name_first(at)
+            ports = [m for m in self.linked.models if m.is_boundary]
+            slots = [slot for m in ports for name in m.of_kind(Input) for slot in self.linked.slots[m.path, name]]
+            self._name_slots(slots, at)
         if status == kinds.NO_MASS:
             massive = [m for m in self.linked.models if m.is_boundary and "mass" in m.declared]
             masses = {m.path: self.value[self.linked.slots[m.path, "mass"][0]] for m in massive}
             path = next(path for path, mass in masses.items() if not mass > 0.0)
             raise StateError(f"{at} {path}.mass is {masses[path]:g}; expected a mass above 0")
+        if status == kinds.STANDS_STILL:
+            names = [f"{m.path}.{name}" for m, name, _, _ in self.linked.crossings]
+            passed = [name for name, fired in zip(names, self.system.fired, strict=False) if fired]
+            raise StateError(
+                f"{at} {', '.join(passed)} is passed again and again without time going on; a model that comes to rest "
+                "there needs a state that says so"
+            )
         if status == kinds.TOO_SMALL:
             raise StateError(f"{at} the tolerances ask for steps below rounding; {self._fastest()}")
         raise StateError(f"{at} the integrator's max_steps are used up between two ticks; {self._fastest()}")
@@ -336,12 +362,18 @@ class Engine:
 
     def _name_first(self, at: str) -> None:
         """Raise StateError with the port at which values begin not to be finite, if one is."""
-        bad = [(op, k) for op in self._visible for k in op.outs if not math.isfinite(self.value[k])]
+        bad = [(op, k) for op in (*self._constant, *self._visible) for k in op.outs if not math.isfinite(self.value[k])]
         if bad:
             path = bad[0][0].path
             slot = next((k for op, k in bad if op.path == path and self._known_as(k)), bad[0][1])
             why = next((f": {m.failure}" for m in self.linked.models if m.failure), "")
             raise StateError(f"{at} {self.port_of(slot, path)} is {self.value[slot]}{why}")
+
+    def _name_slots(self, slots: Iterable[int], at: str) -> None:
+        """Raise StateError with the first of these values that is not finite, if one is."""
+        for slot in slots:
+            if not math.isfinite(self.value[slot]):
+                raise StateError(f"{at} {self.port_of(slot)} is {self.value[slot]}")
 
     def port_of(self, slot: int, path: str = "") -> str:
         """Path of an output, a state or an input whose value it is, or what is known of it."""
@@ -380,13 +412,53 @@ class Engine:
             found[f"unknown {slot}"] = [slot]
         return found
 
+    def kept(self) -> dict[str, Any]:
+        """What another structure goes on with, by path: `remembered`, and crossings when they were looked at last."""
+        new = {out for out, flag in zip(self.linked.at_ticks, self.new_outputs(), strict=True) if flag}
+        found: dict[str, Any] = {
+            path: self.value[slots].copy() for path, slots in self.remembered().items() if not new.issuperset(slots)
+        }
+        pairs = zip(self.linked.crossings, self.system.before, strict=False)
+        return found | {f"{m.path}.{name}": float(x) for (m, name, _, _), x in pairs}
+
+    def _take(self, kept: Mapping[str, Any]) -> None:
+        """Go on with what another structure kept; what is new begins."""
+        written: set[int] = set()
+        for path, slots in self.remembered().items():
+            if path in kept and len(kept[path]) == len(slots):
+                self.value[slots] = kept[path]
+                written.update(slots)
+        for k, (m, name, _, _) in enumerate(self.linked.crossings):
+            self.system.before[k] = kept.get(f"{m.path}.{name}", math.nan)
+        self.set_new_outputs([int(out not in written) for out in self.linked.at_ticks])
+
+    def new_outputs(self) -> list[int]:
+        """1 for each output of models with a rate that was not written yet."""
+        first, fresh = set(self._first), self.system.fresh
+        return [int(out in first and fresh[rate] != 0) for out, (_, rate) in self.linked.at_ticks.items()]
+
+    def set_new_outputs(self, flags: Sequence[int]) -> None:
+        """The same, from a checkpoint or for a beginning."""
+        s, found = self.system, self.linked.at_ticks.items()
+        new = [out for (out, _), flag in zip(found, flags, strict=True) if flag]
+        s.fresh[:] = 0
+        for out in new:
+            s.fresh[self.linked.at_ticks[out][1]] = 1
+        if new and new != self._first:  # programs of first ticks are made anew when they are wanted
+            self._first = new
+            self._ticks = {mask: blocks for mask, blocks in self._ticks.items() if not mask & kinds.FIRST_TICK}
+            if self._programs:
+                self._write_code()
+
     def begin(self) -> None:
         """Back to initial values, at time 0; parameters stay."""
         linked, s = self.linked, self.system
         parameters = {slot for m in linked.models for n in m.of_kind(Parameter) for slot in linked.slots[m.path, n]}
         own = [slot for slot in range(len(linked.initial)) if slot not in parameters]
         self.value[own] = np.array(linked.initial)[own]
-        s.parts = s.part = s.steps = s.located = s.pending = s.failure = 0
+        s.parts = s.part = s.steps = s.located = s.events = s.pending = s.failure = 0
+        s.before[:] = np.nan
+        self.set_new_outputs([1] * len(linked.at_ticks))
         configure(self.motion, self._integrator)
         self.set_clock(0, 0.0, 0)
         self.refresh()
@@ -405,7 +477,8 @@ class Engine:
         self.value[kinds.TIME] = self.time
 
     def topology(self) -> str:
-        """Hash of all that a checkpoint must agree with: ports, equations, rates; not of logs."""
+        """Hash of all that a checkpoint must agree with: ports, equations and their numbers, rates, the integrator and
+        its step; not of logs."""
         linked = self.linked
         ops = [*linked.always.items(), *((slot, op) for slot, (op, _) in linked.at_ticks.items())]
         whole = (
@@ -417,6 +490,12 @@ class Engine:
             [(c.model.path, c.method, type(c.model).__qualname__) for c in linked.calls],
             [str(rate) for rate in linked.rates[: linked.num_rates]],
             linked.size,
+            linked.fixed_numbers(),
+            (
+                type(self._integrator).__name__,
+                sorted(self._integrator.parameters().items(), key=str),
+                self.motion.max_step,
+            ),
         )
         return hashlib.blake2b(repr(whole).encode(), digest_size=16).hexdigest()
 

@@ -63,7 +63,8 @@ def load_assembly(
         models: classes of models and assemblies by the names that files have for them.
         name: of the assembly; by default the file's.
         on: body that it hangs on, or skeleton to whose joints and bodies it belongs; its bodies hang on that body, or
-            are roots of the skeleton, and are called by their paths, with underscores for points.
+            are roots of the skeleton, and are called by their paths, with underscores for points, and a number where
+            that name is taken, as by the assembly whose place it is to take (`Assembly.replace`).
         **parameters: in place of those in the file.
 
     Raises:
@@ -79,9 +80,11 @@ def load_assembly(
     file, added = Path(path), []
     try:
         return _Reader(file, dict(models), file.resolve().parent, 0, on, added).assembly(name or file.stem, parameters)
-    except BaseException:
+    except BaseException as error:
         for body in reversed(added):
             body.remove()
+        if isinstance(error, RecursionError):
+            raise FileFormatError(file, None, "something in it holds itself, or is nested too deep") from error
         raise
 
 
@@ -172,7 +175,10 @@ class _Reader:
             if text[1:] not in given:
                 self.fail(node, f"{what}: no parameter {text[1:]!r}; there are {', '.join(given) or 'none'}")
             return given[text[1:]]
-        found = self._loader.construct_object(node)
+        try:
+            found = self._loader.construct_object(node)
+        except (self._yaml.YAMLError, ValueError, TypeError, AttributeError, KeyError, OverflowError) as error:
+            self.fail(node, f"{what}: {text!r:.60} is no {node.tag}: {getattr(error, 'problem', None) or error!s:.200}")
         if isinstance(found, str):
             for kind in (float, Fraction):
                 try:
@@ -205,7 +211,11 @@ class _Reader:
         if self.skeleton is None:
             self.fail(at, f"body {key!r}: the assembly hangs on no skeleton: load_assembly(..., on=...)")
         values = {name: self.plain(value, f"body {key!r}: {name!r}", given) for name, (_, value) in own.items()}
-        body = self.tried(at, add_body, self.skeleton, f"{self.above}{made.name}_{key}", parent, values)
+        name = wanted = f"{self.above}{made.name}_{key}"
+        taken, number = {x.name for body in self.skeleton.bodies for x in (body, body.parent_joint)}, 2
+        while name in taken:
+            name, number = f"{wanted}_{number}", number + 1
+        body = self.tried(at, add_body, self.skeleton, name, parent, values)
         self.added.append(body)
         self.own[key] = made.add_body(body)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kido.systems import programs
+from kido.systems import machine, programs
 from kido.systems import schema as kinds
 from kido.systems.clock import SECOND
 from kido.systems.engine import Engine
@@ -37,7 +37,8 @@ class Exchange:
 
     def start(self) -> None:
         """From what it has been given."""
-        self._before = self.crossings()
+        self.engine.system.before[:] = np.nan
+        machine.look_now(self.engine.system.address)
 
     def set_time(self, time: float) -> None:
         """[s]"""
@@ -61,29 +62,22 @@ class Exchange:
 
     def indicators(self) -> np.ndarray:
         """`crossings`, for a program after each of its steps: what began at zero has left it on this side."""
-        now = self.crossings()
-        self._before = np.where(self._before == 0.0, now, self._before)
+        now, before = self.crossings(), self.engine.system.before[: len(self.engine.linked.crossings)]
+        before[:] = np.where(before == 0.0, now, before)
         return now
 
     def event(self) -> bool:
         """Do what is due now, and what crossings that were passed bring about. Returns whether states are others."""
         engine, s = self.engine, self.engine.system
-        now = self.crossings()
-        up, down = (self._before < 0.0) & (now >= 0.0), (self._before > 0.0) & (now <= 0.0)
-        way = s.direction[: len(now)]
-        fired = np.flatnonzero((up & (way >= 0)) | (down & (way <= 0)))
-        for k in fired.tolist():
-            programs.run_one(s.address, kinds.FIRST_CROSSING + k)
-        if len(fired):
-            programs.run_one(s.address, kinds.HELD)
+        s.events = 0
+        engine.check(machine.look_now(s.address))
         time, due = engine.time, self._next()
         if due is not None and round(time * SECOND) >= due - _CLOSE:
             s.now, s.elapsed, s.ticked = due, 0.0, 0
             engine.value[kinds.TIME] = engine.time
             engine.tick(lambda: None)
             self.set_time(time)
-        self.start()
-        return bool(len(fired))
+        return bool(s.events)
 
     def _next(self) -> int | None:
         s, rates = self.engine.system, len(self.engine.linked.rates)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kido.attributes import dataclass
-from kido.errors import ModelError
+from kido.errors import FileFormatError, ModelError
 from kido.reprs import brief
 from kido.systems import programs
 from kido.systems import schema as kinds
@@ -95,7 +95,7 @@ def draw(system: System, path: str | os.PathLike[str]) -> None:
     if kind not in _PICTURES:
         raise ModelError(f"draw: expected a file that ends in {', '.join(f'.{k}' for k in _PICTURES)}, got {path!r}")
     if kind == "svg":
-        Path(path).write_text(as_svg(system), encoding="utf-8")
+        _write(path, as_svg(system).encode())
         return
     program = shutil.which("dot")
     if program is None:
@@ -106,7 +106,14 @@ def draw(system: System, path: str | os.PathLike[str]) -> None:
     done = subprocess.run([program, f"-T{kind}"], input=as_dot(system).encode(), capture_output=True)
     if done.returncode != 0:
         raise ModelError(f"draw: dot failed: {done.stderr.decode(errors='replace'):.300}")
-    Path(path).write_bytes(done.stdout)
+    _write(path, done.stdout)
+
+
+def _write(path: str | os.PathLike[str], content: bytes) -> None:
+    try:
+        Path(path).write_bytes(content)
+    except OSError as error:
+        raise FileFormatError(Path(path), None, f"cannot be written: {error!s:.200}") from error
 
 
 def _part_lines(assembly: Assembly, indent: str) -> list[str]:

@@ -374,6 +374,15 @@ class Linked:
             "connect(..., solve=True)"
         )
 
+    def fixed_numbers(self) -> list[tuple[int, float]]:
+        """Values that nothing changes, with their numbers: those in equations, and of inputs without connections."""
+        parameters = {slot for m in self.models for n in m.of_kind(Parameter) for slot in self.slots[m.path, n]}
+        return [
+            (slot, number)
+            for slot, number in enumerate(self.initial[: self.size])
+            if self.level.get(slot) == CONSTANT and slot not in parameters
+        ]
+
     def models_structs(self, value: Any) -> list[MODEL]:
         """Structs of compiled models on parts of the values."""
         made = []

@@ -1,6 +1,7 @@
 """What moves a system on: ticks, steps of integration, crossings.
 
 Source: of the Runge-Kutta methods and step sizes `kido.integrators`; crossings are found by bisection of the step.
+Crossings are looked at where each step begins too: what ticks, worlds, events and users change makes them jump.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from kido.systems.schema import (
     PAUSED,
     PYTHON,
     RECORD,
+    STANDS_STILL,
     STARTS,
     SYSTEM,
     TICKING,
@@ -36,6 +38,8 @@ from kido.systems.schema import (
 NANO = 1e-9
 HALVINGS = 60  # of a step, to find a crossing
 TIME_TOLERANCE = 1e-14
+MOST_EVENTS = 200  # one after the other, without time that goes on
+ARRIVED = 1e-300  # size kept of what has passed zero, and is just there
 
 
 # Ticks -----------------------------------------------------------------------------------------------------
@@ -44,14 +48,15 @@ TIME_TOLERANCE = 1e-14
 @kernel
 def begin_tick(s):
     """Find what is due now. Returns TICKING; DONE: nothing is; UNKNOWN_TICK: there is no program for it."""
-    s.due = 0
+    s.due = first = 0
     for r in range(s.next.shape[0]):
         if s.next[r] == s.now:
             s.due |= 1 << r
+            if s.fresh[r] != 0:
+                first = FIRST_TICK
     if s.due == 0:
         return DONE
-    if s.now == 0:
-        s.due |= FIRST_TICK
+    s.due |= first
     for k in range(s.code.mask.shape[0]):
         if s.code.mask[k] == s.due:
             s.at, s.end = s.code.tick[k, 0], s.code.tick[k, 1]
@@ -81,6 +86,7 @@ def go_on_tick(s):
     s.budget -= 1
     for r in range(s.next.shape[0]):
         if (s.due >> r) & 1 != 0:
+            s.fresh[r] = 0
             s.ticks[r] += 1
             s.next[r] += s.whole[r]
             s.carry[r] += s.rest[r]
@@ -150,25 +156,65 @@ def states_are_finite(s):
 
 
 @kernel
-def note_crossings(s):
-    """Values of the crossings now."""
-    run_program(s, CROSSINGS)
-    for k in range(s.crossing.shape[0]):
-        s.before[k] = s.value[s.crossing[k]]
-
-
-@kernel
 def crossed(s):
-    """How many crossings were passed since `note_crossings`, and which."""
+    """How many crossings were passed since `keep`, and which; what was zero then passes it as it leaves."""
     found = 0
     if s.crossing.shape[0] > 0:
         run_program(s, CROSSINGS)
         for k in range(s.crossing.shape[0]):
             b, a, way = s.before[k], s.value[s.crossing[k]], s.direction[k]
-            up, down = b < 0.0 and a >= 0.0, b > 0.0 and a <= 0.0
+            up = (b < -ARRIVED and a >= 0.0) or (b <= 0.0 and a > 0.0)
+            down = (b > ARRIVED and a <= 0.0) or (b >= 0.0 and a < 0.0)
             s.fired[k] = 1 if (up and way >= 0) or (down and way <= 0) else 0
             found += s.fired[k]
     return found
+
+
+@kernel
+def keep(s):
+    """Keep the values that `crossed` saw; what is zero stays on the side that it came from, unless it fired there."""
+    for k in range(s.crossing.shape[0]):
+        b, a = s.before[k], s.value[s.crossing[k]]
+        if a != 0.0 or b != b:
+            s.before[k] = a
+        elif s.fired[k] != 0:
+            s.before[k] = ARRIVED if b < 0.0 else -ARRIVED
+
+
+@kernel
+def happen(s):
+    """Do what crossings that `crossed` found bring about. Returns DONE, NOT_FINITE or STANDS_STILL.
+
+    Where that makes others jump over zero, they are found next; one that is put on zero is on neither side.
+    """
+    keep(s)
+    for k in range(s.crossing.shape[0]):
+        if s.fired[k] != 0:
+            run_program(s, FIRST_CROSSING + k)
+    run_program(s, HELD)
+    run_program(s, CROSSINGS)
+    for k in range(s.crossing.shape[0]):
+        if s.fired[k] != 0:
+            a = s.value[s.crossing[k]]
+            if a != 0.0 or math.fabs(s.before[k]) > ARRIVED:
+                s.before[k] = a
+    s.events += 1
+    if s.events > MOST_EVENTS:
+        return STANDS_STILL
+    return DONE if states_are_finite(s) else NOT_FINITE
+
+
+@kernel
+def look(s):
+    """Crossings where a step begins, and what those that were passed bring about. Returns as `happen`."""
+    while crossed(s) > 0:
+        for k in range(s.rate_slot.shape[0]):
+            s.motion.u0[k] = s.value[s.first_state + k]  # what is left if that goes wrong
+        status = happen(s)
+        if status != DONE:
+            return status
+    keep(s)
+    return DONE
 
 
 @kernel
@@ -194,7 +240,7 @@ def integrate(s, target):
     """From now to a later time [ns], to the budget's end or to what is not finite.
 
     Returns:
-        DONE, PAUSED, NOT_FINITE, NOT_SOLVED, TOO_SMALL or TOO_MANY.
+        DONE, PAUSED, NOT_FINITE, NOT_SOLVED, STANDS_STILL, TOO_SMALL or TOO_MANY.
     """
     m, v = s.motion, s.value
     first, n = s.first_state, s.rate_slot.shape[0]
@@ -222,10 +268,11 @@ def integrate(s, target):
                 return TOO_MANY
         start = base + s.elapsed
         run_program(s, STARTS)
+        status = look(s)
+        if status != DONE:
+            return status
         for k in range(n):
             m.u0[k] = v[first + k]
-        if s.crossing.shape[0] > 0:
-            note_crossings(s)
         status = step_from(s, m, start, h)
         if m.adaptive != 0:
             m.size = h
@@ -248,16 +295,17 @@ def integrate(s, target):
             size = locate(s, m, start, h)
             s.elapsed += size
             s.located += 1
-            for k in range(s.crossing.shape[0]):
-                if s.fired[k] != 0:
-                    run_program(s, FIRST_CROSSING + k)
-            run_program(s, HELD)
-            if not states_are_finite(s):
-                return NOT_FINITE
+            if size > TIME_TOLERANCE * max(span, base):
+                s.events = 0
+            status = happen(s)
+            if status != DONE:
+                return status
             s.begin, s.part = s.elapsed, 0
             s.parts = number_of_steps(max(span - s.begin, 0.0), m.max_step)
             h = (span - s.begin) / s.parts
         else:
+            keep(s)
+            s.events = 0
             s.elapsed = s.begin + s.part * h if m.adaptive == 0 else s.elapsed + h
     s.now, s.elapsed, s.parts = target, 0.0, 0
     v[TIME] = target * NANO
@@ -291,7 +339,7 @@ def advance(system):
                 continue
             s.ticked = 1
         if s.now >= s.stop and s.elapsed == 0.0:
-            return DONE
+            return look(s)
         if s.budget <= 0:
             return PAUSED
         target = next_event(s)
@@ -310,4 +358,14 @@ def tick_now(system):
         if status == UNKNOWN_TICK:
             return status
         s.ticked = 1
-    return go_on_tick(s) if s.pending != 0 else DONE
+    if s.pending != 0:
+        status = go_on_tick(s)
+        if status != DONE:
+            return status
+    return look(s)
+
+
+@entry("i8(i8)")
+def look_now(system):
+    """Crossings that were passed since they were looked at, see `look`."""
+    return look(view(SYSTEM, system))

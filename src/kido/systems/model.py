@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -129,14 +129,16 @@ class Model(Part):
     failure: str = ""  # of its callbacks, in words
 
     def __init__(self, name: str | None = None, *, rate: Any = None, **values: Any):
+        declared = declared_by(type(self))
         super().__init__(type(self).__name__.lower() if name is None else name)
         what = f"model {self._name!r}"
         self.inside: dict[str, Any] | None = None  # values, while one of its methods runs
-        self._declared = declared_by(type(self))
+        self._declared = declared
         given = type(self).rate if rate is None else rate
         self.clock: Rate | None = None if given is None else as_rate(given, what)
         self._parameters: dict[str, Array] = {}
         self._initial: dict[str, Array] = {}
+        self.given_states = frozenset(values) & frozenset(self.of_kind(State))
         self._check(what)
         for key, d in self._declared.items():
             if isinstance(d, Parameter):
@@ -174,6 +176,7 @@ class Model(Part):
         Of ports, parameters and noise whose number, shape or unit its arguments tell. In methods `self.inside` has
         values by name.
         """
+        _check_names(declared, f"model {self._name!r}")
         for key, d in declared.items():
             if d is not None:
                 d.name = key
@@ -276,6 +279,9 @@ class Model(Part):
     def restored(self) -> None:
         """A checkpoint has been put back: a model that changes its world otherwise than by ports does so again."""
 
+    def removed(self) -> None:
+        """It has been taken out of its system: one that changes its world otherwise than by ports puts that back."""
+
     def take_parameters(self, values: Mapping[str, Array]) -> None:
         """Parameters that its system has been given, flat."""
         self._parameters.update(
@@ -352,7 +358,11 @@ class PythonModel(Model):
 
 
 def declared_by(kind: type[Model]) -> dict[str, Declared]:
-    """What a class of models declares, bases first."""
+    """What a class of models declares, bases first.
+
+    Raises:
+        ModelError: a name that means something else in all models.
+    """
     found: dict[str, Declared] = {}
     for base in reversed(kind.__mro__):
         for key, value in vars(base).items():
@@ -360,4 +370,14 @@ def declared_by(kind: type[Model]) -> dict[str, Declared]:
                 found[key] = value
             elif key in found:
                 del found[key]
+    _check_names(found, f"class {kind.__name__}")
     return found
+
+
+_OWN = {"inside", "clock", "parent", "given_states", *METHODS}  # besides what the base classes have
+
+
+def _check_names(declared: Iterable[str], what: str) -> None:
+    for name in declared:
+        if name in _OWN or hasattr(PythonModel, name):
+            raise ModelError(f"{what}: it declares {name!r}, which means something else in every model; rename it")

@@ -14,14 +14,14 @@ from kido.jit import Struct, floats, integer, integers, number, reference
 # Programs besides those of ticks: ranges of blocks. Those of crossings follow.
 CONSTANTS, HELD, DERIVE, SIGNALS, CROSSINGS, COMMANDS, STARTS, FIRST_CROSSING = range(8)
 
-FIRST_TICK = 1 << 62  # besides the rates that are due, as bits: before it, what holds its value between ticks had none
+FIRST_TICK = 1 << 62  # besides the rates that are due, as bits: the first of outputs that had no value before
 
 # Values of every system.
 TIME = 0
 
 # What `advance` returns; from ASKS_PYTHON on, the number of the call that Python is to do besides.
 DONE, TICKING, UNKNOWN_TICK, LOG_FULL, PAUSED, ASKS_PYTHON = range(6)
-NOT_FINITE, NOT_SOLVED, TOO_SMALL, TOO_MANY, NO_MASS = -1, -2, -3, -4, -5
+NOT_FINITE, NOT_SOLVED, TOO_SMALL, TOO_MANY, NO_MASS, STANDS_STILL, BAD_COMMAND = -1, -2, -3, -4, -5, -6, -7
 
 # What a callback of a model is asked for.
 OUTPUTS, DERIVATIVES, UPDATE, CROSSING, EVENT, START = range(6)
@@ -87,7 +87,7 @@ class SYSTEM(Struct):
     due = integer(doc="rates that are due now, as bits")
     full = integer(doc="address of the recording that is full")
     budget = integer(doc="steps until Python has its turn")
-    failure = integer(doc="why it stands still in the steps of a world; DONE: it does not")
+    failure = integer(doc="why a step of a world could not be made; DONE: it was")
     steps = integer(doc="steps of integration done")
     located = integer(doc="crossings located")
     ticks = integers("rates", doc="ticks up to now")
@@ -95,9 +95,11 @@ class SYSTEM(Struct):
     whole = integers("rates", unit="ns", doc="whole part of the period")
     rest = integers("rates", doc="rest of the period over its denominator")
     denominator = integers("rates")
+    fresh = integers("rates", doc="1: there are outputs at this rate that were not written yet")
     carry = integers("rates", doc="rests up to now over the denominator")
     # Crossings.
     crossing = integers("crossings", doc="values that pass zero")
     direction = integers("crossings")
-    before = floats("crossings", doc="values at the start of the step")
+    events = integer(doc="events one after the other, without time that goes on")
+    before = floats("crossings", doc="values when they were looked at last; NaN: they were not yet")
     fired = integers("crossings", doc="1: it was passed in the step")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from os import PathLike
 from typing import Any
 
@@ -23,7 +24,7 @@ from kido.systems.inspection import Cost, Entry, as_dot, costs, draw, entries
 from kido.systems.linking import Linked
 from kido.systems.log import Log, as_ports
 from kido.systems.model import Model, Port
-from kido.systems.world_ports import WorldPort
+from kido.systems.world_ports import MassPort, WorldPort
 from kido.systems.world_side import WorldSide
 from kido.turns import Turn, in_turn
 
@@ -193,9 +194,6 @@ class System(Assembly):
                 return
             until = min(stop, engine.next_python())
             side.world.step((until - int(s.now)) // h)
-            if s.failure != 0:
-                failure, s.failure = int(s.failure), 0
-                engine.check(failure)
 
     @property
     def is_running(self) -> bool:
@@ -219,13 +217,24 @@ class System(Assembly):
         """Do what is due now, in a step of its world that `run` does not make.
 
         Raises:
-            StateError: as of `run`, of the steps before too.
+            StateError: as of `run`.
+        """
+        with self.turn.used("ticked"):
+            self.engine.tick(self._flush)
+
+    def failed_in_world(self) -> None:
+        """A step of the world could not be made, and is not; what asks for Python is done.
+
+        Raises:
+            StateError: as of `run`.
         """
         engine = self.engine
         failure, engine.system.failure = int(engine.system.failure), 0
         engine.check(failure)
-        with self.turn.used("ticked"):
+        if self.is_running:
             engine.tick(self._flush)
+        else:
+            self.tick()
 
     def _flush(self) -> None:
         """Take what has been written down."""
@@ -316,6 +325,7 @@ class System(Assembly):
 
         Raises:
             ModelError: another ending, or there is no such program.
+            FileFormatError: the file cannot be written.
         """
         draw(self, path)
 
@@ -403,18 +413,30 @@ class System(Assembly):
 
     # Structure ---------------------------------------------------------------------------------------------
 
-    def check_part(self, part: Model | Assembly) -> None:
+    def check_part(self, part: Model | Assembly, leaving: Collection[Model] = ()) -> None:
         """Refuse a part that cannot be in it.
 
+        Args:
+            leaving: models whose place it takes.
+
         Raises:
-            ModelError: it is of a world, or has a rate, that does not fit the system's world.
+            ModelError: it is of a world, or has a rate, that does not fit the system's world, or is a second `MassPort`
+                of a body.
         """
         what, side = f"{self._what}: add", self._side
+        massive = {m.body: m.path for m in self.models if isinstance(m, MassPort) and m not in leaving}
         for m in (part,) if isinstance(part, Model) else part.models:
             if isinstance(m, WorldPort):
                 if side is None:
                     raise ModelError(f"{what}: model {m.name!r} is of a world; this system has none: System(world=...)")
                 side.check_port(m, what)
+            if isinstance(m, MassPort):
+                if m.body in massive:
+                    raise ModelError(
+                        f"{what}: model {m.name!r}: body {m.body.name!r} has a MassPort, {massive[m.body]!r}; expected "
+                        "one of a body"
+                    )
+                massive[m.body] = m.name
             if m.clock is not None:
                 self.check_rate(m.clock, f"{what}: model {m.name!r}")
         for c in () if isinstance(part, Model) else part.connections:
@@ -439,10 +461,14 @@ class System(Assembly):
         if engine is None:
             return
         self._flush()
-        self._kept = self._values(engine)
+        self._kept = engine.kept()
         s = engine.system
         self._now, self._elapsed, self._ticked = int(s.now), float(s.elapsed), int(s.ticked)
         self._engine = None
+
+    def forget(self, gone: Callable[[str], bool]) -> None:
+        """Keep nothing of what was before, of paths of states, outputs and crossings of which this is true."""
+        self._kept = {path: value for path, value in self._kept.items() if not gone(path)}
 
     @property
     def is_made(self) -> bool:
@@ -465,10 +491,6 @@ class System(Assembly):
     def _make_engine(self) -> None:
         linked = Linked(self.models, self.connections, self._seed)
         made = self._compiled(linked)
-        kept = self._kept
-        for key, slots in made.remembered().items():
-            if key in kept and len(kept[key]) == len(slots):
-                made.value[slots] = kept[key]
         made.set_clock(self._now, self._elapsed, self._ticked)
         made.refresh()
         self._engine = made
@@ -480,7 +502,7 @@ class System(Assembly):
 
     def _compiled(self, linked: Linked) -> Engine:
         recordings = [(log.rate, log.slots(linked), log.room) for log in self._logs]
-        return Engine(linked, self._integrator, self._step, recordings)
+        return Engine(linked, self._integrator, self._step, recordings, self._kept)
 
     # Copies, of worlds with systems say, make what holds addresses anew.
 
@@ -489,12 +511,9 @@ class System(Assembly):
         own = {**vars(self), "_engine": None, "_logs": []}
         if engine is not None:
             s = engine.system
-            own |= {"_kept": self._values(engine), "_now": int(s.now), "_elapsed": float(s.elapsed)}
+            own |= {"_kept": engine.kept(), "_now": int(s.now), "_elapsed": float(s.elapsed)}
             own["_ticked"] = int(s.ticked)
         return own
-
-    def _values(self, engine: Engine) -> dict[str, Any]:
-        return {key: engine.value[slots].copy() for key, slots in engine.remembered().items()}
 
     def __repr__(self) -> str:
         return f"System({self._name!r}, {len(self.models)} models, t = {self.time:g} s)"

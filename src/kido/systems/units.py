@@ -99,7 +99,6 @@ def _in_base(unit: Unit) -> str:
     return " ".join(words) or "1"
 
 
-@lru_cache(maxsize=1024)
 def as_unit(text: str | Unit | None) -> Unit | None:
     """A unit from its text; None: any unit fits.
 
@@ -110,6 +109,11 @@ def as_unit(text: str | Unit | None) -> Unit | None:
         return text
     if not isinstance(text, str):
         raise ModelError(f"unit: expected a text such as 'N m/A', got {text!r}")
+    return _parsed(text)
+
+
+@lru_cache(maxsize=1024)
+def _parsed(text: str) -> Unit:
     if not text.strip():
         return Unit("", 1.0, _NOTHING)
     factor, powers, at = _product(text, 0, 0)
@@ -141,7 +145,12 @@ def _product(text: str, at: int, depth: int) -> tuple[float, _Powers, int]:
         else:
             f, p = _known(symbol, text, at)
             power = sign * int(exponent or 1)
-        factor *= f**power
+        try:
+            factor *= f**power
+        except OverflowError:
+            factor = math.inf
+        if not 0.0 < factor < math.inf:
+            raise _unknown(text, at)
         powers = tuple(a + power * b for a, b in zip(powers, p))
         sign, found = 1, True
     if depth or sign < 0:

@@ -11,10 +11,10 @@ from kido.jit import Struct, callback, entry, floats, integer, integers, kernel,
 from kido.kernels.kinematics import transforms, velocities
 from kido.math.so3 import cross, rotate
 from kido.simulation.commands import COMMANDS
-from kido.systems.machine import begin_tick, go_on_tick, integrate
+from kido.systems.machine import begin_tick, go_on_tick, integrate, look
 from kido.systems.programs import run_program
+from kido.systems.schema import BAD_COMMAND, DONE, HELD, NO_MASS, SYSTEM, UNKNOWN_TICK
 from kido.systems.schema import COMMANDS as COMMAND_PROGRAM
-from kido.systems.schema import DONE, HELD, NO_MASS, SYSTEM, UNKNOWN_TICK
 from kido.tree.schema import DATA, TREE
 
 
@@ -40,8 +40,11 @@ class LINK(Struct):
     wrench_slot = integers("bodies", 6, doc="values of force and torque")
     massive = integers("masses", doc="link that carries the body of each mass port")
     mass_slot = integers("masses")
-    others = floats("masses", 10, doc="mass, its moment and inertia about the link's origin, of all else in the link")
+    others = floats(
+        "masses", 10, doc="mass, its moment and inertia about the link's origin, of all without a port in it"
+    )
     each = floats("masses", 10, doc="the same of the port's body, by its mass")
+    sum = floats(10, doc="the same of a link")
     force = floats("dofs", unit="N, N m", doc="out")
 
 
@@ -83,7 +86,11 @@ def read(s, n):
 
 @kernel
 def give(s, n):
-    """Joint forces from values of ports: tau += J^T [torque; force] for those of bodies."""
+    """Joint forces from values of ports: tau += J^T [torque; force] for those of bodies.
+
+    Returns:
+        DONE; BAD_COMMAND: one is not finite.
+    """
     v, t, d = s.value, n.tree, n.data
     for k in range(n.force.shape[0]):
         n.force[k] = 0.0
@@ -106,22 +113,40 @@ def give(s, n):
                 )  # fmt: skip
             i = t.parent[i]
     n.push_others(n)
+    total = 0.0
+    for k in range(n.dof.shape[0]):
+        total += 0.0 * v[n.force_slot[k]]
+    for k in range(n.body.shape[0]):
+        for a in range(6):
+            total += 0.0 * v[n.wrench_slot[k, a]]
+    return DONE if total == 0.0 else BAD_COMMAND
 
 
 @kernel
 def give_masses(s, n):
-    """Inertias of links from values of mass ports. Returns DONE or NO_MASS."""
-    t = n.tree
+    """Inertias of links from values of mass ports. Returns DONE, NO_MASS or BAD_COMMAND.
+
+    Ports of one link are in a row: what they carry is added up.
+    """
+    t, w = n.tree, n.sum
     for k in range(n.massive.shape[0]):
-        i, m = n.massive[k], s.value[n.mass_slot[k]]
+        m = s.value[n.mass_slot[k]]
         if not m > 0.0:
             return NO_MASS
-        total = n.others[k, 0] + m * n.each[k, 0]
-        t.mass[i] = total
+        if 0.0 * m != 0.0:
+            return BAD_COMMAND
+    for k in range(n.massive.shape[0]):
+        i, m = n.massive[k], s.value[n.mass_slot[k]]
+        if k == 0 or n.massive[k - 1] != i:
+            for a in range(10):
+                w[a] = n.others[k, a]
+        for a in range(10):
+            w[a] += m * n.each[k, a]
+        t.mass[i] = w[0]
         for a in range(3):
-            t.com[i, a] = (n.others[k, 1 + a] + m * n.each[k, 1 + a]) / total
+            t.com[i, a] = w[1 + a] / w[0]
         for a in range(6):
-            t.inertia[i, a] = n.others[k, 4 + a] + m * n.each[k, 4 + a]
+            t.inertia[i, a] = w[4 + a]
     return DONE
 
 
@@ -149,29 +174,42 @@ def begin(s, n):
         status = go_on_tick(s)
         if status != DONE:
             return status
+    status = look(s)
+    if status != DONE:
+        return status
     return run_program(s, COMMAND_PROGRAM)
+
+
+@kernel
+def act(s, n):
+    """A step of the system. Returns DONE, or why it could not."""
+    status = begin(s, n)
+    for k in range(n.everyone.shape[0]):
+        other = view(LINK, n.everyone[k])
+        if status == DONE:
+            status = give(s, other)
+        if status == DONE and other.massive.shape[0] > 0:  # the call alone takes 15 ns
+            status = give_masses(s, other)
+    if status == DONE:
+        s.budget = 1 << 60
+        status = integrate(s, s.now + n.step)
+    if status == DONE:
+        s.ticked = 0
+    return status
 
 
 @callback
 def act_in_world(world, own, commands, c):
-    """The system, at the start of a step of a world. Returns 0."""
+    """The system, at the start of a step of a world. Returns DONE, or why the step cannot be made."""
     n = view(LINK, own)
     s = n.system
-    if n.everyone.shape[0] > 0 and s.failure == DONE:
-        s.failure = begin(s, n)
-        if s.failure == DONE:
-            for k in range(n.everyone.shape[0]):
-                other = view(LINK, n.everyone[k])
-                give(s, other)
-                if other.massive.shape[0] > 0 and give_masses(s, other) != DONE:  # the call alone takes 15 ns
-                    s.failure = NO_MASS
-        if s.failure == DONE:
-            s.budget = 1 << 60
-            s.failure = integrate(s, s.now + n.step)
-            s.ticked = 0
+    if n.everyone.shape[0] > 0:
+        s.failure = act(s, n)
+        if s.failure != DONE:
+            return s.failure
     held = view(COMMANDS, commands)
     for k in range(n.force.shape[0]):
-        held.force[held.first[c] + k] = n.force[k] if s.failure == DONE else 0.0
+        held.force[held.first[c] + k] = n.force[k]
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -53,10 +54,7 @@ class JointPort(WorldPort):
         dof: Any = joint.dofs[0] if isinstance(joint, Joint) and len(joint.dofs) == 1 else joint
         if not isinstance(dof, DegreeOfFreedom) or dof.joint.skeleton is None:
             raise ModelError(f"JointPort: expected a coordinate of a skeleton, or a joint that has one, got {joint!r}")
-        if not dof.actuator_type.takes_force:
-            raise ModelError(
-                f"JointPort: dof {dof.name!r} is driven by a {dof.actuator_type.name} actuator; expected FORCE or MIMIC"
-            )
+        _check_driven(dof, "JointPort")
         super().__init__(_as_name(dof.name) if name is None else name)
         self._dof = dof
         kind = dof.joint.coordinate_kind(dof.index_in_joint)
@@ -69,6 +67,10 @@ class JointPort(WorldPort):
     def dof(self) -> DegreeOfFreedom:
         """The coordinate."""
         return self._dof
+
+    def check_driven(self) -> None:
+        """Raise ModelError if by now its actuator takes no forces."""
+        _check_driven(self._dof, f"model {self.path!r}")
 
     @property
     def skeleton(self) -> Any:
@@ -128,7 +130,9 @@ class MassPort(WorldPort):
     """The mass of a body, as of one whose tanks empty: its centre of mass stays, moments scale with the mass.
 
     Momentum that leaves with the mass is no part of it: thrust is a force. Worlds' steps take the body with that mass;
-    what Python asks of the skeleton between them, such as `Skeleton.mass`, is of the inertia that was declared.
+    what Python asks of the skeleton between them, such as `Skeleton.mass`, is of the inertia that was declared. A body
+    has one such port; those of several bodies that are welded together add up. Without the port the body has the
+    inertia that was declared again.
 
     Args:
         body: of a skeleton in the world of the system, with mass. It gets the inertia that it has now by its mass.
@@ -156,21 +160,35 @@ class MassPort(WorldPort):
         """Whose body it is."""
         return self._body.skeleton
 
-    def inertias(self) -> tuple[int, np.ndarray, np.ndarray]:
-        """Link that carries the body, what else it carries (10,), and the body by its mass (10,).
+    def removed(self) -> None:
+        """The body has the inertia that was declared."""
+        self._body.inertia = self._body.inertia
+
+    def link(self) -> int:
+        """That carries the body."""
+        return int(self._body.skeleton.current_state.tree.member_link[self._body.index])
+
+    def inertias(self, massive: Collection[BodyNode]) -> tuple[np.ndarray, np.ndarray]:
+        """What its link carries besides bodies that have ports, `massive` (10,), and the body by its mass (10,).
 
         Mass, mass times centre of mass, and xx, xy, xz, yy, yz, zz of the inertia about the link's origin.
         """
-        tree = self._body.skeleton.current_state.tree
-        link = int(tree.member_link[self._body.index])
+        tree, link = self._body.skeleton.current_state.tree, self.link()
         parts = np.zeros((2, 10))
         for body in self._body.skeleton.bodies:
-            if tree.member_link[body.index] == link:
+            if tree.member_link[body.index] == link and (body is self._body or body not in massive):
                 X = np.vstack([np.asarray(tree.member_pose[body.index]).reshape(3, 4), (0.0, 0.0, 0.0, 1.0)])
                 own = body.inertia.transformed(X)
                 J = own.moment_about_origin[np.triu_indices(3)]
                 parts[int(body is self._body)] += np.array([own.mass, *(own.mass * own.com), *J])
-        return link, parts[0], parts[1] / self._body.mass
+        return parts[0], parts[1] / self._body.mass
+
+
+def _check_driven(dof: DegreeOfFreedom, what: str) -> None:
+    if not dof.actuator_type.takes_force:
+        raise ModelError(
+            f"{what}: dof {dof.name!r} is driven by a {dof.actuator_type.name} actuator; expected FORCE or MIMIC"
+        )
 
 
 def _as_name(text: str) -> str:

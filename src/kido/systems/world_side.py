@@ -35,6 +35,7 @@ class SkeletonLink(Controller):
         super().__init__(skeleton, name=f"system {side.system.name!r}")
         self._side = side
         self.struct: LINK | None = None
+        self.actuators = b""  # that it was made for
 
     def compute(self) -> NDArray[np.float64]:
         """Forces that it gives (skeleton's dofs,)."""
@@ -62,6 +63,10 @@ class SkeletonLink(Controller):
     def prepare(self, time: float) -> None:
         """What is due, unless `System.run` does it."""
         self._side.catch_up()
+
+    def failed(self) -> None:
+        """The system could not make the step."""
+        self._side.system.failed_in_world()
 
     def reset(self) -> None:
         """The system begins anew with its world."""
@@ -169,24 +174,29 @@ class WorldSide:
 
     def make_structs(self, engine: Engine) -> None:
         """What the world's steps see of the system, for the present arrays of the skeletons."""
-        if all(_is_present(link, engine) for link in self.links):
+        h = self.step
+        if all(_is_present(link, engine, h) for link in self.links):
             return
-        ports = self.ports()
-        made = [_struct(engine, link.skeleton, ports.get(link.skeleton, []), self.step) for link in self.links]
+        what, ports = f"system {self.system.name!r}", self.ports()
+        for rate in engine.linked.rates:
+            self.check_rate(rate, what)  # the time step may be another by now
+        for port in (p for own in ports.values() for p in own if isinstance(p, JointPort)):
+            port.check_driven()
+        made = [_struct(engine, link.skeleton, ports.get(link.skeleton, []), h) for link in self.links]
         made[0] = _leading(made[0], len(made))
         made[0].everyone[:] = [own.address for own in made]
         for link, own in zip(self.links, made, strict=True):
-            link.struct = own
+            link.struct, link.actuators = own, _actuators(link.skeleton)
 
     def catch_up(self) -> None:
         """Do what Python is wanted for now, where steps are the world's own and not those of `System.run`.
 
         Raises:
-            StateError: the steps before came to nothing, as of `System.run`.
+            StateError: as of `System.run`.
         """
         if not self.system.is_running:
             engine = self.system.engine
-            if engine.system.failure != 0 or engine.next_python() <= engine.system.now:
+            if engine.next_python() <= engine.system.now:
                 self.read()
                 self.system.tick()
 
@@ -204,12 +214,17 @@ class WorldSide:
             world_machine.read_now(self.links[0].struct.address)
 
 
-def _is_present(link: SkeletonLink, engine: Engine) -> bool:
-    """Whether its struct is of the engine and of the skeleton's present arrays."""
+def _is_present(link: SkeletonLink, engine: Engine, step: int) -> bool:
+    """Whether its struct is of the engine, of the time step, and of the skeleton's present arrays and actuators."""
     own, state = link.struct, link.skeleton.current_state
-    return (
-        own is not None and own.system is engine.system and own.data.q is state.compiled().q and own.tree is state.tree
-    )
+    if own is None or own.system is not engine.system or own.step != step:
+        return False
+    return own.data.q is state.compiled().q and own.tree is state.tree and link.actuators == _actuators(link.skeleton)
+
+
+def _actuators(skeleton: Skeleton) -> bytes:
+    """Of all coordinates."""
+    return skeleton.current_state.tree.actuator.tobytes()
 
 
 def _leading(own: LINK, links: int) -> LINK:
@@ -230,7 +245,8 @@ def _struct(engine: Engine, skeleton: Skeleton, ports: list[WorldPort], step: in
     plant, tree = skeleton.current_state.compiled(), skeleton.current_state.tree
     joints = [p for p in ports if isinstance(p, JointPort)]
     bodies = [p for p in ports if isinstance(p, BodyPort)]
-    masses = [p for p in ports if isinstance(p, MassPort)]
+    masses = sorted((p for p in ports if isinstance(p, MassPort)), key=MassPort.link)
+    massive = {p.body for p in masses}
     for p in masses:
         if any(body.parent_joint.has_modes for body in p.body.children):
             raise ModelError(
@@ -252,5 +268,5 @@ def _struct(engine: Engine, skeleton: Skeleton, ports: list[WorldPort], step: in
         made.wrench_slot[k] = [*slots[p.path, "force"], *slots[p.path, "torque"]]
     for k, p in enumerate(masses):
         made.mass_slot[k] = slots[p.path, "mass"][0]
-        made.massive[k], made.others[k], made.each[k] = p.inertias()
+        made.massive[k], (made.others[k], made.each[k]) = p.link(), p.inertias(massive)
     return _with_modes(made)

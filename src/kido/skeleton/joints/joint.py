@@ -381,7 +381,7 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         return None
 
     def shape_now(self, node: Any) -> Shape:
-        """Geometry of a shape (`ShapeNode`) of the parent body as it is now, deformed where the coordinates deform it."""
+        """Geometry of a shape (`ShapeNode`) of the parent body as it is now, deformed where modes deform it."""
         return node.shape
 
     def _axes(self) -> NDArray[np.float64]:
