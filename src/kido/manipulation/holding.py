@@ -16,7 +16,8 @@ from kido.errors import ModelError, NameLookupError
 from kido.ik import IkSolver
 from kido.manipulation.fusion import checked_covariance, fused
 from kido.manipulation.grasp import Grasp, Home, is_free, is_solid, momentum_about, root_of, tree_of
-from kido.manipulation.scene import OWN_BODIES, CollisionScene, rigid_group
+from kido.manipulation.planned_scene import OWN_BODIES
+from kido.manipulation.scene import CollisionScene, rigid_group
 from kido.math.transform import as_flag, as_transform, as_unit_vector, inverse_transform
 from kido.skeleton import Attachment, BodyNode, Inertia, Skeleton, WeldJoint
 from kido.skeleton.naming import free_name
@@ -46,6 +47,7 @@ class Grasps(FixedAttributes):
         if not isinstance(scene, CollisionScene):
             raise ModelError(f"grasps: expected a CollisionScene, got {scene!r}")
         self._scene = scene
+        scene.know(self)
         self._held: dict[str, Grasp] = {}
         self._opened: list[Skeleton] = []  # robots that are tested against themselves only for what they hold
 

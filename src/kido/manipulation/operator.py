@@ -146,7 +146,7 @@ class Operator(FixedAttributes):
         return self._follow(part, curve, speed)
 
     def _require_free(self, part: Group, curve: Any, touching: Iterable[Place]) -> None:
-        checker = self.model.scene.checker(part, without=touching)
+        checker = self.model.scene.checker(part, without=touching, closes_loops=True)
         length = np.linalg.norm(np.diff(curve(curve.x), axis=0), axis=1).sum()
         share = np.linspace(0.0, 1.0, 2 + int(checker.resolution * length))
         states = curve(share)
