@@ -82,6 +82,8 @@ class CollisionScene(FixedAttributes):
         self._own(robot)
         self.take_off(robot, "srdf: ")
         robot.self_collision = True
+        for grasps in self._grasps:
+            grasps.keep_tested(robot)
         solid = {body for body in robot.bodies if any(shape.collision for shape in body.shapes)}
         groups = _rigid_groups(robot)
         count = 0
@@ -263,7 +265,7 @@ class CollisionScene(FixedAttributes):
     # For grasps and groups -------------------------------------------------------------------------------------
 
     def know(self, grasps: Any) -> None:
-        """Refuse parts that would tear the loops of these `Grasps` from now on."""
+        """Have in mind what these `Grasps` hold: their loops, and whom they have tested against itself."""
         self._grasps.append(grasps)
 
     def shown(self, member: Member) -> Member | None:
