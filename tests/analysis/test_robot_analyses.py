@@ -50,6 +50,36 @@ def test_sizes_of_an_actuator(powers: dict[int, float], peak: float, rms: float)
     assert np.allclose(damped.forces, found.forces + 2.0 * u[:, None])
 
 
+def test_springs_are_held_and_overcome() -> None:
+    """A pendulum's spring alone, held at rest at q: T = k (q - q_rest); with its rotor, (J + a) dv is added."""
+    arm = planar(1.0)
+    arm.gravity = (0.0, 0.0, 0.0)
+    dof = arm.dofs[0]
+    dof.spring_stiffness, dof.rest_position, dof.armature = 3.0, 0.2, 0.25
+    q, still = np.array([[0.0], [1.0], [-0.5]]), np.zeros((3, 1))
+    found = size_actuators(arm, [0.0, 1.0, 2.0], q, still, still + 1.0)
+    assert np.allclose(found.forces, 3.0 * (q - 0.2) + 0.35, rtol=1e-14)
+
+
+@pytest.mark.parametrize("lower, upper", [(4.0, np.inf), (0.0, np.inf), (-np.inf, -4.0), (-np.inf, np.inf)])
+def test_reach_is_within_a_single_limit(lower: float, upper: float) -> None:
+    """A tip at 1 m: angles are a turn from the limit on, all of them, and none beyond."""
+    arm = planar(1.0)
+    dof = arm.dofs[0]
+    dof.position_lower_limit, dof.position_upper_limit = lower, upper
+    found = reach_map(arm.body("tip"), samples=4000)
+    assert np.allclose(np.linalg.norm(found.points, axis=1), 1.0)
+    edge = lower if np.isfinite(lower) else upper if np.isfinite(upper) else np.pi
+    turned = (np.arctan2(found.points[:, 1], found.points[:, 0]) - edge) % (2.0 * np.pi)
+    assert np.histogram(turned, 8, (0.0, 2.0 * np.pi))[0].min() > 300  # of 500
+    slider = kido.Skeleton("slider")
+    joint = kido.PrismaticJoint("slide", (1.0, 0.0, 0.0))
+    body = slider.add_body("car", joint, inertia=kido.Inertia.from_diagonal(1.0, [0.1, 0.1, 0.1]))
+    slider.dofs[0].position_lower_limit, slider.dofs[0].position_upper_limit = lower, upper
+    x = reach_map(body, samples=500).points[:, 0]
+    assert x.min() >= lower and x.max() <= upper and np.ptp(x) > 5.0
+
+
 def test_best_gear_ratio() -> None:
     ratio = best_gear_ratio(2.0, 0.02)
     assert ratio == pytest.approx(10.0, rel=1e-15)
@@ -137,6 +167,21 @@ def test_bad_input() -> None:
         reach_map("tip")  # type: ignore[arg-type]
     with pytest.raises(kido.ModelError, match=r"expected points \(n, 3\)"):
         dexterity(arm.body("tip"), [0.0, 0.0], np.eye(3)[None])
+    with pytest.raises(kido.ModelError, match=r"expected points \(n, 3\)"):
+        dexterity(arm.body("tip"), "here", "there")  # type: ignore[arg-type]
+    with pytest.raises(kido.ModelError, match=r"cell: .* expected a larger one"):
+        reach_map(arm.body("tip"), cell=1e-6, samples=100)
+    with pytest.raises(kido.ModelError, match="seed: expected a whole number from 0 on, got -1"):
+        reach_map(arm.body("tip"), samples=10, seed=-1)
+    with pytest.raises(
+        kido.ModelError, match=r"singularities: lower: expected 2 numbers or one, got \[1.0, 1.0, 1.0\]"
+    ):
+        singularities(arm.body("tip"), [1.0, 1.0, 1.0], [2.0, 2.0])
+    for rows in (5, [7], []):
+        with pytest.raises(kido.ModelError, match=r"rows: expected some of 0 \.\.\. 5, got"):
+            singularities(arm.body("tip"), [0.0, 0.0], [1.0, 1.0], rows=rows)  # type: ignore[arg-type]
+    with pytest.raises(kido.StateError, match="times: expected growing numbers"):
+        size_actuators(arm, "now", np.zeros((2, 2)), np.zeros((2, 2)), np.zeros((2, 2)))  # type: ignore[arg-type]
     with pytest.raises(kido.ModelError, match="lower < upper"):
         singularities(arm.body("tip"), [1.0, 1.0], [0.0, 0.0])
     with pytest.raises(kido.ModelError, match="joints that turn or slide"):

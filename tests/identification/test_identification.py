@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -271,6 +272,50 @@ def test_friction_and_restitution_from_rollouts() -> None:
         assert getattr(world.skeletons[0].body("block"), kind) == 0.1  # the world is left as it is
 
 
+def test_parameters_that_cannot_be_told_apart_are_not_known() -> None:
+    """Of a + b and c, c is known as well as alone, sigma^2 / |x|^2, and neither a nor b is; a pair scaled apart too."""
+    x, rng = np.linspace(0.0, 1.0, 20), np.random.default_rng(0)
+    for scale in (1.0, 1e-3):
+
+        def simulate(p: np.ndarray, scale: float = scale) -> np.ndarray:
+            return np.array([(p[0] + scale * p[1]) * x, p[2] * x])
+
+        measured = simulate(np.array([0.4, 0.5, 0.3])) + 1e-3 * rng.normal(size=(2, 20))
+        found = fit_rollouts(simulate, measured, ["a", "b", "c"], [(0, 1), (0, 1), (0, 1)], noise=1e-3, grid=3)
+        deviations = found.standard_deviations
+        assert np.isinf(deviations[:2]).all() and np.isinf(found.condition)
+        assert deviations[2] == pytest.approx(1e-3 / np.linalg.norm(x), rel=1e-6)
+        assert found.covariance[2, 0] == 0.0
+        c = found.values[2]
+        assert found.distance([0.9, 0.1, c + deviations[2]]) == pytest.approx(1.0, rel=1e-6)
+        assert "+- inf" in str(found)
+    silent = fit_rollouts(lambda p: p[0] * x, 0.5 * x, ["a", "b"], [(0, 1), (0, 1)], noise=1e-3)
+    assert np.isinf(silent.standard_deviations).tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    "options, reason",
+    [
+        ({"grid": 0}, "grid: expected a whole number above 0, got 0"),
+        ({"ranges": [0, 1]}, r"ranges: expected \(lower, upper\).* got \[0, 1\]"),
+        ({"ranges": 5}, "ranges: expected"),
+        ({"names": "ab"}, "names: expected one for each parameter, got 'ab'"),
+        ({"names": []}, "names: expected one for each parameter"),
+        ({"noise": -1.0}, "noise: expected a positive number, got -1"),
+        ({"noise": "loud"}, "noise: expected a positive number, got 'loud'"),
+        ({"measured": "a"}, "measured: expected more than 1 finite numbers"),
+        ({"simulate": None}, "simulate: expected a function"),
+    ],
+)
+def test_bad_rollouts(options: dict[str, Any], reason: str) -> None:
+    x = np.linspace(0.0, 1.0, 5)
+    good: dict[str, Any] = {
+        "simulate": lambda p: p[0] * x, "measured": x, "names": ["a"], "ranges": [(0.0, 2.0)]
+    }  # fmt: skip
+    with pytest.raises(kido.ModelError, match=reason):
+        fit_rollouts(**{**good, **options})
+
+
 def test_bad_input() -> None:
     arm = kido.load("arm7")
     with pytest.raises(kido.ModelError, match=r"expected a kido.Skeleton"):
@@ -295,6 +340,22 @@ def test_bad_input() -> None:
         exciting_motion(parameters, position_limits=(1.0, -1.0))
     with pytest.raises(kido.ModelError, match="velocity_limit: expected numbers above 0"):
         exciting_motion(parameters, velocity_limit=0.0)
+    three = (np.zeros(3), np.ones(3))
+    with pytest.raises(kido.ModelError, match="position_limits: expected lower and upper, 7 numbers or one each"):
+        exciting_motion(parameters, position_limits=three)
+    with pytest.raises(kido.ModelError, match="position_limits: expected lower and upper"):
+        exciting_motion(parameters, position_limits=5)  # type: ignore[arg-type]
+    for wrong in ([1.0, 2.0], "fast"):
+        with pytest.raises(kido.ModelError, match="velocity_limit: expected numbers above 0, 7 or one, got"):
+            exciting_motion(parameters, velocity_limit=wrong)
+    with pytest.raises(kido.ModelError, match="seed: expected a whole number from 0 on, got -1"):
+        exciting_motion(parameters, seed=-1)
+    some = np.random.default_rng(0).normal(size=(3, 50, 7))
+    for wrong in ([1.0, 2.0, 3.0], "loud", -1.0):
+        with pytest.raises(kido.ModelError, match="noise: expected numbers above 0, 7 or one, got"):
+            identify(parameters, *some, np.zeros((50, 7)), noise=wrong)
+    with pytest.raises(kido.ModelError, match="base: expected base parameters of the parameters given, got 'all'"):
+        identify(parameters, *some, np.zeros((50, 7)), base="all")  # type: ignore[arg-type]
     with pytest.raises(kido.ModelError, match="one coordinate each"):
         exciting_motion(DynamicParameters(kido.load("quadruped")))
     world = block_on_floor(0.5, 0.0, 0.05, 1.0)
@@ -304,5 +365,10 @@ def test_bad_input() -> None:
         fit_contact(world, {"block": ["colour"]}, np.zeros((4, 6)))
     with pytest.raises(kido.ModelError, match=r"positions \(records, 6\)"):
         fit_contact(world, {"block": ["friction"]}, np.zeros((4, 5)))
+    with pytest.raises(kido.ModelError, match="every: expected a whole number above 0, got 0"):
+        fit_contact(world, {"block": ["friction"]}, np.zeros((4, 6)), every=0)
+    for nothing in ({}, 5):
+        with pytest.raises(kido.ModelError, match="bodies: expected names of properties by body"):
+            fit_contact(world, nothing, np.zeros((4, 6)))
     with pytest.raises(kido.StateError, match="expected numbers of shape"):
         fit_rollouts(lambda p: [1.0], [1.0, 2.0], ["p"], [(0.0, 1.0)])

@@ -11,7 +11,7 @@ import pytest
 from manipulation_robots import ROBOTS, block, planar_arm
 
 import kido
-from kido.manipulation import CollisionScene, Grasps, RobotDescription, door
+from kido.manipulation import CollisionScene, DisabledPair, Grasps, RobotDescription, door
 
 
 def room(free_base: bool = False) -> tuple[kido.World, Grasps]:
@@ -326,6 +326,44 @@ def test_a_described_robot_holds_and_works_on(example_robots: Path) -> None:
     assert world.collision_filter.pairs == given
 
 
+def test_a_hand_that_left_takes_nothing_over() -> None:
+    """Its loop went with it: the object that hung on the other hand is free."""
+    world, grasps = room()
+    body = world.skeleton("block0").body("block0")
+    hands = [world.skeleton(f"arm{k}").body("tip") for k in range(2)]
+    grasps.attach(body, hands[0], "first")
+    grasps.attach(body, hands[1], "second")
+    world.remove_skeleton("arm1")
+    grasps.detach("first")
+    assert (body.skeleton.name, body.skeleton.host) == ("block0", world)
+    assert [g.name for g in grasps.held] == ["second"]
+    grasps.detach("second")
+    assert not grasps.held and not world.collision_filter.pairs
+
+
+def test_a_description_that_comes_while_something_is_held_stays() -> None:
+    world, grasps = room()
+    arm = world.skeleton("arm0")
+    arm.self_collision = False
+    grasp = grasps.attach(world.skeleton("block0").body(0), arm.body("tip"))
+    pair = RobotDescription("arm0", disabled=(DisabledPair("link0", "link2", "Never"),))
+    assert grasps.scene.describe(arm, pair) == 1
+    grasps.detach(grasp)
+    assert arm.self_collision
+    assert [reasons for *_, reasons in world.collision_filter.pairs] == [{"srdf: Never"}]
+
+
+def test_an_object_without_home_is_not_passed_on() -> None:
+    world, grasps = room()
+    grasp = grasps.attach(world.skeleton("block0").body(0), world.skeleton("arm0").body("tip"))
+    world.remove_skeleton("block0")
+    before, velocities = world.collision_filter.pairs, np.array(world.skeleton("arm0").velocities)
+    with pytest.raises(kido.ModelError, match="regrasp 'tip: block0': skeleton 'block0', where the object came from"):
+        grasps.regrasp(grasp, world.skeleton("arm1").body("tip"))
+    assert grasps.held == (grasp,) and world.collision_filter.pairs == before
+    assert np.array_equal(world.skeleton("arm0").velocities, velocities)
+
+
 def test_mistakes_are_named_and_change_nothing() -> None:
     world, grasps = room()
     body, other = (world.skeleton(f"block{k}").body(f"block{k}") for k in range(2))
@@ -342,6 +380,9 @@ def test_mistakes_are_named_and_change_nothing() -> None:
         (lambda: grasps.attach(body, hand, covariance=np.eye(3)), kido.ModelError, "symmetric"),
         (lambda: grasps.attach(body, hand, covariance=-np.eye(6)), kido.ModelError, "positive definite"),
         (lambda: grasps.attach(body, hand, touching=[stranger]), kido.ModelError, "touching, supports"),
+        (lambda: grasps.attach(body, hand, touching=5), kido.ModelError, "touching: expected bodies .* got 5"),
+        (lambda: grasps.attach(body, hand, touching="tip"), kido.ModelError, "touching: expected bodies .* got 'tip'"),
+        (lambda: grasps.attach(body, hand, supports=None), kido.ModelError, "supports: expected bodies .* got None"),
         (lambda: grasps.detach("nothing"), kido.NameLookupError, "no grasp that holds 'nothing'"),
         (lambda: grasps.update_pose("nothing", np.eye(4)), kido.NameLookupError, "nothing"),
     ]

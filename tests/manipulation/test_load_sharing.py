@@ -164,6 +164,14 @@ def test_mistakes_are_named(baxter: LoadSharing) -> None:
         baxter.share([1, 2, 3], ORIGIN)
     with pytest.raises(kido.ModelError, match="weights"):
         baxter.move(LOAD, ORIGIN, [1.0, 0.0])
+    for forces in ([np.zeros(7)], "ab", 5):
+        with pytest.raises(kido.ModelError, match="own_forces: expected those of each of 2 arms, left_arm, right_arm"):
+            baxter.share(LOAD, ORIGIN, own_forces=forces)  # type: ignore[arg-type]
+    for weights in ([1.0, 2.0, 3.0], "ab"):
+        with pytest.raises(kido.ModelError, match="weights: expected 2 positive numbers, got"):
+            baxter.move(LOAD, ORIGIN, weights)
+    with pytest.raises(kido.ModelError, match="wrenches: expected 12 numbers, got 2"):
+        baxter.report([1.0, 2.0], LOAD, ORIGIN)
     with pytest.raises(kido.ModelError, match="friction"):
         FrictionGrip(friction=-1.0)
     with pytest.raises(kido.ModelError, match="least <= most"):

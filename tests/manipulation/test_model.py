@@ -11,7 +11,7 @@ import pytest
 from manipulation_robots import ROBOTS, planar_arm
 
 import kido
-from kido.manipulation import RobotDescription, RobotModel
+from kido.manipulation import DisabledPair, GroupDescription, RobotDescription, RobotModel
 from kido.math import exp_pose
 
 BOX = kido.Box((0.05, 0.05, 0.05))
@@ -165,6 +165,49 @@ def test_a_described_robot(example_robots: Path) -> None:
     m.part("arm").positions = [0, -0.785398, 0, -2.35619, 0, 1.5707, 0.785398]
     m.scene.require_free("home")
     assert m.fork().scene.is_free()
+
+
+def test_nothing_is_known_of_where_an_object_drifted_to() -> None:
+    """Seen, carried 1 m on by the world's steps, and seen elsewhere: it is where it was seen, as well as then."""
+    m, sharp, R = model(), 1e-6 * np.eye(6), 1e-4 * np.eye(6)
+    cup = m.see("cup", at(1.0), sharp, shape=BOX, mass=0.4)
+    m.world.step(10)
+    np.testing.assert_array_equal(m.covariance("cup"), sharp)  # it did not move
+    fork = m.fork()
+    cup.skeleton.velocities = [0, 0, 0, 1.0, 0, 0]
+    m.world.step(round(1.0 / m.world.time_step))
+    np.testing.assert_allclose(cup.world_transform, at(2.0), atol=1e-9)
+    assert m.covariance("cup") is None
+    m.see("cup", at(2.5), R)
+    np.testing.assert_allclose(cup.world_transform, at(2.5), atol=1e-12)
+    np.testing.assert_array_equal(m.covariance("cup"), R)
+    np.testing.assert_array_equal(fork.covariance("cup"), sharp)
+
+
+def test_a_model_that_fails_leaves_its_world() -> None:
+    world = kido.World(gravity=(0, 0, 0))
+    arm = world.add_skeleton(planar_arm(0.5, 0.4, 0.3))
+    bad = RobotDescription(
+        "arm", groups=(GroupDescription("g", joints=("nope",)),), disabled=(DisabledPair("link0", "link2", "Never"),)
+    )
+    with pytest.raises(kido.NameLookupError, match="nope"):
+        RobotModel(world, {"arm": bad})
+    assert not arm.self_collision and world.collision_filter.pairs == ()
+    with pytest.raises(kido.ModelError, match="descriptions: expected a RobotDescription by name"):
+        RobotModel(world, {"arm": "panda.srdf"})  # type: ignore[dict-item]
+
+
+def test_an_object_that_cannot_be_lost_is_still_seen() -> None:
+    """The world refuses to give a skeleton up that left it already."""
+    m = model()
+    cup = m.see("cup", at(1.0), shape=BOX, mass=0.4)
+    m.world.remove_skeleton("cup")
+    with pytest.raises(kido.KidoError, match="cup"):
+        m.lose("cup")
+    assert m.seen == ("cup",) and m.body("cup") is cup
+    m.world.add_skeleton(cup.skeleton)
+    m.lose("cup")
+    assert m.seen == ()
 
 
 def test_mistakes_are_named() -> None:

@@ -180,6 +180,19 @@ def test_mistakes() -> None:
     with pytest.raises(ModelError, match="the hand is part of the object"):
         operator.hold(arm.bodies[-1], arm.bodies[-1])
     assert not model.grasps.held
+    for call in (lambda: operator.reach({}), lambda: operator.along({}), lambda: operator.advance([], 0.1)):
+        with pytest.raises(ModelError, match=r"expected parts with tips, at least one, got \{\}"):
+            call()
+    for goals in (np.zeros((0, arm.num_dofs)), [1.0], "home", np.full(arm.num_dofs, np.nan)):
+        with pytest.raises(ModelError, match=r"operator: move: goals: expected finite \(n, 7\), got"):
+            operator.move(arm, goals)
+    name = operator.hold(model.body("block"), arm.tip)
+    with pytest.raises(kido.NameLookupError, match="no grasp that holds 'nothing'"):
+        operator.release(name, "nothing")
+    operator.real.grasps.detach(name)
+    with pytest.raises(kido.NameLookupError, match="no grasp that holds"):
+        operator.release(name)
+    assert [grasp.name for grasp in model.grasps.held] == [name]
     other = planar_arm(0.5)
     with pytest.raises(kido.NameLookupError):
         ModelControl(other, model)

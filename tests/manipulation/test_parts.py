@@ -10,7 +10,7 @@ import pytest
 from manipulation_robots import ROBOTS, block, planar_arm
 
 import kido
-from kido.manipulation import CollisionScene, Part, RobotDescription, find_parts
+from kido.manipulation import CollisionScene, GroupDescription, Part, RobotDescription, find_parts, part_of_group
 
 EXPECTED = {
     "panda": {"arm": (7, "panda_hand_tcp"), "hand": (2, None)},
@@ -166,6 +166,36 @@ def test_groups_of_a_description_are_parts(robots: dict[str, kido.Skeleton], exa
     )
 
 
+def test_reach_is_within_a_single_limit() -> None:
+    """An angle from 0 on, or up to 0, is sampled over a turn from there."""
+    for lower, upper in ((0.0, np.inf), (-np.inf, 0.0), (4.0, np.inf)):
+        arm = planar_arm(0.5)
+        arm.dofs[0].position_lower_limit, arm.dofs[0].position_upper_limit = lower, upper
+        low, high = find_parts(arm)["arm"]._sampled_limits()
+        assert high - low == pytest.approx(2.0 * np.pi)
+        assert low[0] >= lower and high[0] <= upper
+
+
+def test_passive_joints_are_left_out() -> None:
+    """A part's coordinates are those that are driven; its tip and kinematics know the others as they are."""
+    arm = planar_arm(0.5, 0.4, 0.3)
+    arm.positions = [0.1, 0.2, 0.3]
+    group = GroupDescription("whole", chains=(("link0", "tip"),))
+    wheels = GroupDescription("last", joints=("joint2",))
+    description = RobotDescription("arm", groups=(group, wheels), passive_joints=("joint2",))
+    parts = find_parts(arm, description)
+    assert set(parts) == {"arm", "whole"}
+    assert [d.name for d in parts["arm"].dofs] == ["joint0", "joint1"]
+    assert [d.name for d in parts["whole"].dofs] == ["joint1"]
+    assert parts["whole"].tip is arm.body("tip")
+    np.testing.assert_allclose(parts["arm"].forward_kinematics(), arm.body("tip").world_transform, atol=1e-15)
+    with pytest.raises(kido.ModelError, match="group 'last' of robot 'arm' has passive joints alone"):
+        part_of_group(arm, description, "last")
+    world = kido.World()
+    world.add_skeleton(arm)
+    assert CollisionScene(world).checker(parts["arm"]).dof_names == ["joint0", "joint1"]
+
+
 def test_mistakes_are_named(robots: dict[str, kido.Skeleton], example_robots: Path) -> None:
     panda = robots["panda"]
     parts = find_parts(panda)
@@ -193,3 +223,14 @@ def test_mistakes_are_named(robots: dict[str, kido.Skeleton], example_robots: Pa
     )
     with pytest.raises(kido.KidoError, match="body 'panda_link2' is not below body 'panda_link5'"):
         find_parts(panda, wrong)
+    own = RobotDescription("r", groups=(GroupDescription("a", groups=("b",)), GroupDescription("b", groups=("a",))))
+    with pytest.raises(kido.ModelError, match="group 'a' contains itself: a > b > a"):
+        find_parts(panda, own)
+    with pytest.raises(kido.ModelError, match=r"description: expected a RobotDescription, got 'panda\.srdf'"):
+        find_parts(panda, "panda.srdf")  # type: ignore[arg-type]
+    still = Part("still", "arm", [panda.bodies[0]], panda.bodies[0])
+    with pytest.raises(kido.ModelError, match="part 'still': follow: it has no coordinates"):
+        still.follow([np.eye(4)])
+    with pytest.raises(kido.ModelError, match=r"follow: poses: expected \(samples, 4, 4\), got shape \(2,\)"):
+        parts["arm"].follow([1.0, 2.0])
+    assert parts["arm"].follow(np.zeros((0, 4, 4))).shape == (0, 7)

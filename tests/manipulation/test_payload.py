@@ -121,6 +121,16 @@ def test_at_rest_only_mass_and_its_centre_are_found(panda: kido.Skeleton) -> Non
         _ = one.mass
 
 
+def test_what_is_not_determined_has_no_covariance(panda: kido.Skeleton) -> None:
+    """At rest in one pose without gravity no torque depends on any of the ten parameters."""
+    arm = panda.clone()
+    arm.gravity = (0.0, 0.0, 0.0)
+    zero = np.zeros((2, arm.num_dofs))
+    found = estimate_payload(arm.body("panda_hand"), zero, zero, zero, zero, noise=0.1)
+    assert not found.identified.any()
+    np.testing.assert_array_equal(found.covariance, np.diag(np.full(10, np.inf)))
+
+
 def test_mistakes_are_named(panda: kido.Skeleton) -> None:
     with pytest.raises(kido.ModelError, match="payload: expected"):
         feedforward(panda, {panda.clone().body("panda_hand"): LOAD})
@@ -129,3 +139,11 @@ def test_mistakes_are_named(panda: kido.Skeleton) -> None:
     rows = np.zeros((3, panda.num_dofs))
     with pytest.raises(kido.StateError, match="torques: expected finite"):
         estimate_payload(panda.body("panda_hand"), rows, rows, rows, rows[:2])
+    hand = panda.body("panda_hand")
+    for dofs in ([99], [-1], [], "a", [0.5], [[0]]):
+        with pytest.raises(kido.ModelError, match=r"dofs: expected indices below \d+, at least one, got"):
+            estimate_payload(hand, rows, rows, rows, rows, dofs=dofs)
+    with pytest.raises(kido.ModelError, match="expected a body of a skeleton, got 'hand'"):
+        estimate_payload("hand", rows, rows, rows, rows)  # type: ignore[arg-type]
+    with pytest.raises(kido.StateError, match="positions: expected finite"):
+        estimate_payload(hand, "q", rows, rows, rows)  # type: ignore[arg-type]

@@ -203,6 +203,102 @@ def test_planners_test_a_robot_against_itself() -> None:
     assert scene.checker(part).states_are_free(states).all()
 
 
+def test_planners_have_the_scene_s_hiding_and_reasons() -> None:
+    """What the checker calls free is free and the other way round, at 400 states: distances of shapes decide in both.
+
+    A link is hidden, one link may touch one block and all may touch another; the first block is an obstacle to others.
+    """
+    world = kido.World(gravity=(0, 0, 0))
+    arm = world.add_skeleton(planar_arm(0.5, 0.4, 0.3))
+    arm.self_collision = True
+    for k, place in enumerate([(0.6, 0.5, 0.0), (-0.5, 0.7, 0.0), (0.5, -0.5, 0.0)]):
+        world.add_skeleton(block(f"block{k}", size=(0.2, 0.2, 0.2))).positions = [0, 0, 0, *place]
+    scene, part = CollisionScene(world), find_parts(arm)["arm"]
+    states = np.random.default_rng(3).uniform(-2.5, 2.5, (400, 3))
+
+    def compare() -> tuple[np.ndarray, np.ndarray]:
+        checked, exact = scene.checker(part).states_are_free(states), []
+        for state in states:
+            part.positions = state
+            exact.append(scene.is_free())
+        return checked, np.array(exact)
+
+    alone = compare()[1]
+    scene.hide(arm.body("link2"))
+    scene.filter.add(arm.body("link1"), world.skeleton("block0").body(0), "mine")
+    for body in arm.bodies:
+        scene.filter.add(body, world.skeleton("block1").body(0), "mine")
+    checked, exact = compare()
+    assert np.array_equal(checked, exact)
+    assert exact.sum() > alone.sum() + 40 and (~exact).sum() > 20
+    scene.set_padding(world.skeleton("block0"), 0.05)
+    checked, exact = compare()
+    assert not (checked & ~exact).any() and (~exact).sum() > 20
+    name = scene.checker(part).contact(states[np.flatnonzero(~checked)[0]])
+    assert name is not None and "block" in name[1]
+    assert scene.checker(part).skeleton is arm
+    assert scene.checker(part, self_collision=False).states_are_free(states).sum() >= checked.sum()
+
+
+def test_what_an_object_rests_on_is_left_by_plans() -> None:
+    """A held block touches its support at the start; its arm may not."""
+    world = kido.World(gravity=(0, 0, 0))
+    arm = world.add_skeleton(planar_arm(0.5, 0.4, 0.3))
+    held = world.add_skeleton(block("held"))
+    table = world.add_skeleton(block("table", size=(0.1, 0.1, 0.1)))
+    held.positions, table.positions = [0, 0, 0, 1.25, 0, 0], [0, 0, 0, 1.32, 0, 0]
+    scene, part = CollisionScene(world), find_parts(arm)["arm"]
+    Grasps(scene).attach(held.body(0), arm.body("tip"), supports=[table.body(0)])
+    assert scene.is_free() and scene.checker(part).is_free(part.positions)
+    table.positions = [0, 0, 0, 1.0, 0, 0]
+    assert not scene.is_free()
+    assert scene.checker(part).contact(part.positions) == ("link2", "table/table/box")
+
+
+def test_a_part_of_a_loop_is_planned_with_its_loop() -> None:
+    world = kido.World(gravity=(0, 0, 0))
+    for k in range(2):
+        world.add_skeleton(planar_arm(0.5, 0.4, 0.3, name=f"arm{k}", base=(0.0, 1.0 * k, 0.0)))
+    cup = world.add_skeleton(block("cup"))
+    cup.positions = [0, 0, 0, 1.0, 0.5, 0]
+    scene = CollisionScene(world)
+    grasps, part = Grasps(scene), find_parts(world.skeleton("arm0"))["arm"]
+    grasps.attach(cup.body(0), world.skeleton("arm0").body("tip"))
+    scene.checker(part)
+    loop = grasps.attach(cup.body(0) if cup.num_bodies else grasps.held[0].body, world.skeleton("arm1").body("tip"))
+    assert loop.closes_loop
+    other = find_parts(world.skeleton("arm1"))["arm"]
+    for one in (part, other):
+        with pytest.raises(kido.ModelError, match=r"'arm' moves one side of the loop of grasp 'tip: cup.*Constrained"):
+            scene.checker(one)
+        assert scene.checker(one, closes_loops=True).num_dofs == 3
+    grasps.detach(loop)
+    scene.checker(part)
+
+
+def test_spheres_of_a_description_stand_for_shapes() -> None:
+    """A ball about the end of a bar touches another ball where their centres are nearer than both radii."""
+    world = kido.World(gravity=(0, 0, 0))
+    arm = world.add_skeleton(planar_arm(0.5, 0.4))
+    ball = kido.Skeleton("ball")
+    ball.add_body("ball", kido.WeldJoint(transform_from_parent=(0.6, 0.6, 0.0))).add_shape(kido.Sphere(0.2))
+    world.add_skeleton(ball)
+    scene, part = CollisionScene(world), find_parts(arm)["arm"]
+    spheres = (("link0", ((0.0, 0.0, 0.0, 0.01),)), ("link1", ((0.1, 0.0, 0.0, 0.05), (0.4, 0.0, 0.0, 0.1))))
+    checker = scene.checker(part, spheres=RobotDescription("arm", spheres=spheres))
+    states = np.random.default_rng(4).uniform(-2.0, 2.0, (500, 2))
+    elbow = 0.5 * np.array([np.cos(states[:, 0]), np.sin(states[:, 0])]).T
+    way = np.array([np.cos(states.sum(axis=1)), np.sin(states.sum(axis=1))]).T
+    gaps = [np.linalg.norm(elbow + x * way - 0.6, axis=1) - r - 0.2 for x, r in ((0.1, 0.05), (0.4, 0.1))]
+    free = np.min(gaps, axis=0) > 0.0
+    assert np.array_equal(checker.states_are_free(states), free) and 0.1 < free.mean() < 0.9
+    assert not np.array_equal(scene.checker(part).states_are_free(states), free)
+    with pytest.raises(kido.NameLookupError, match="tail"):
+        scene.checker(part, spheres=RobotDescription("arm", spheres=(("tail", ()),)))
+    with pytest.raises(kido.ModelError, match="spheres: expected a RobotDescription, got 'arm'"):
+        scene.checker(part, spheres="arm")
+
+
 def test_mistakes_are_named() -> None:
     world, scene = two_blocks(0.1)
     with pytest.raises(kido.ModelError, match="expected a world"):

@@ -68,6 +68,8 @@ def test_what_is_written_is_read_back(example_robots: Path, tmp_path: Path) -> N
         ("<robot name='r'>\n\n<virtual_joint name='v' type='round'/></robot>", 3, "'round'"),
         ("<robot name='r'>\n<disable_collisions link1='a' link2='a'/></robot>", 2, "names link 'a' twice"),
         ("<robot name='r'>\n<disable_collisions link1='a'/></robot>", 2, "'link2'"),
+        ("<robot name='r'><link_sphere_approximation link='l'>\n<sphere center='0 0 0' radius='-1'/>"
+         "</link_sphere_approximation></robot>", 2, "radius: expected a number not below 0, got -1"),
     ],
 )  # fmt: skip
 def test_malformed_files_are_refused_with_their_line(text: str, line: int, reason: str) -> None:

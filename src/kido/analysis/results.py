@@ -13,7 +13,22 @@ from kido.analysis.factors import Array
 from kido.attributes import dataclass
 from kido.errors import FileFormatError, ModelError, NameLookupError
 from kido.libraries import library
+from kido.math.transform import numbers_or_nan
 from kido.reprs import brief
+
+
+def writable(what: str, path: Any) -> Path:
+    """A path whose folder is there.
+
+    Raises:
+        ModelError: it is not, or that is no path.
+    """
+    if not isinstance(path, str | Path):
+        raise ModelError(f"{what}: expected a path, got {path!r}")
+    made = Path(path)
+    if not made.absolute().parent.is_dir():
+        raise ModelError(f"{what}: there is no folder {made.absolute().parent} for {made.name!r}")
+    return made
 
 
 @dataclass(frozen=True)
@@ -61,7 +76,10 @@ class StudyResult:
 
     def quantiles(self, name: str, shares: Any = (0.05, 0.5, 0.95)) -> Array:
         """Quantiles of an output over runs that did not fail."""
-        return np.nanquantile(self[name], shares)
+        wanted = numbers_or_nan(shares)
+        if not ((wanted >= 0.0) & (wanted <= 1.0)).all():
+            raise ModelError(f"quantiles of {name!r}: expected shares from 0 to 1, got {shares!r}")
+        return np.nanquantile(self[name], wanted)
 
     def frame(self) -> Any:
         """A pandas data frame (extra `study`): a row for each sample, columns of factors and outputs."""
@@ -69,7 +87,13 @@ class StudyResult:
         return pandas.DataFrame({name: self[name] for name in (*self.names, *self.outputs)})
 
     def plot(self, path: str | Path, outputs: Any = None) -> None:
-        """Write a picture: each output over each factor, and its distribution (extra `plot`)."""
+        """Write a picture: each output over each factor, and its distribution (extra `plot`).
+
+        Raises:
+            ModelError: there is no such folder.
+            NameLookupError: no output of a name.
+        """
+        target = writable("plot", path)
         figures = library("matplotlib.figure", "plots of studies", "plot")
 
         chosen = self.outputs if outputs is None else tuple(outputs)
@@ -84,13 +108,17 @@ class StudyResult:
             good = self[output][np.isfinite(self[output])]
             row[-1].hist(good, bins=min(60, max(5, int(np.sqrt(max(good.size, 1))))))
             row[-1].set(xlabel=output, ylabel="samples")
-        figure.savefig(path)
+        figure.savefig(target)
 
     def save(self, path: str | Path) -> None:
-        """Write an HDF5 file: `parameters`, `values` with their names, and `errors`."""
+        """Write an HDF5 file: `parameters`, `values` with their names, and `errors`.
+
+        Raises:
+            ModelError: there is no such folder.
+        """
         import h5py
 
-        target = Path(path)
+        target = writable("save", path)
         beside = target.with_name(target.name + ".part")
         with h5py.File(beside, "w") as file:
             file.attrs["identity"] = json.dumps(self.identity)

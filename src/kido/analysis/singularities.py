@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ from kido.analysis.factors import Array
 from kido.attributes import dataclass
 from kido.batch import Batch
 from kido.errors import ModelError
-from kido.math.transform import as_positive
+from kido.math.transform import as_positive, numbers_or_nan
 from kido.reprs import brief
 from kido.skeleton import BodyNode
 from kido.skeleton.joints.types import PrismaticJoint, RevoluteJoint
@@ -82,10 +82,11 @@ def singularities(
     skeleton = getattr(body, "skeleton", None)
     if not isinstance(body, BodyNode) or skeleton is None:
         raise ModelError(f"singularities: expected a body of a kido.Skeleton, got {body!r:.80}")
-    n, chosen = skeleton.num_dofs, list(rows)
-    if not chosen or not set(chosen) <= set(range(6)):
-        raise ModelError(f"singularities: rows: expected some of 0 ... 5, got {chosen!r}")
-    low, high = (np.broadcast_to(np.asarray(v, dtype=float), n) for v in (lower, upper))
+    n = skeleton.num_dofs
+    chosen = list(rows) if isinstance(rows, Iterable) else []
+    if not chosen or not all(row in range(6) for row in chosen):
+        raise ModelError(f"singularities: rows: expected some of 0 ... 5, got {rows!r}")
+    low, high = (_corner(what, v, n) for what, v in (("lower", lower), ("upper", upper)))
     if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
         raise ModelError(f"singularities: expected finite lower < upper, got {low.tolist()} and {high.tolist()}")
     smallest, threshold = as_positive(smallest, "smallest"), as_positive(threshold, "threshold")
@@ -118,6 +119,13 @@ def singularities(
         first[k, 1, axis] = second[k, 0, axis] = middle
         boxes = np.concatenate([first, second])
     return SingularityMap(np.concatenate(regular), np.concatenate(uncertain), threshold, complete)
+
+
+def _corner(what: str, value: ArrayLike, n: int) -> Array:
+    found = numbers_or_nan(value)
+    if found.shape not in ((), (n,)):
+        raise ModelError(f"singularities: {what}: expected {n} numbers or one, got {value!r}")
+    return np.broadcast_to(found, n)
 
 
 def _slopes(body: BodyNode, low: Array, high: Array, rows: list[int]) -> Array:

@@ -9,7 +9,8 @@ from kido.analysis.factors import Array
 from kido.attributes import dataclass
 from kido.batch import Batch
 from kido.errors import ModelError, StateError
-from kido.math.transform import as_positive
+from kido.math.transform import as_positive, numbers_or_nan
+from kido.quantities import spring_forces
 from kido.reprs import brief
 from kido.skeleton import Skeleton
 
@@ -49,6 +50,9 @@ def size_actuators(
 ) -> ActuatorSizes:
     """Forces, speeds and powers that a motion takes, by inverse dynamics; integrals over time by trapezoids.
 
+    Forces are T = M dv + C v + g + k (q - q_rest), and with friction + d v + f sign(v): actuators work against the
+    coordinates' springs, or with them.
+
     Args:
         skeleton: what is moved.
         times: (times,) growing [s].
@@ -58,15 +62,17 @@ def size_actuators(
     Raises:
         StateError: shapes that do not fit, times that do not grow.
     """
-    t = np.asarray(times, dtype=float)
+    t = numbers_or_nan(times)
     if t.ndim != 1 or t.size < 2 or not (np.diff(t) > 0.0).all():
         raise StateError(f"times: expected growing numbers, at least two, got an array of shape {t.shape}")
     if not isinstance(skeleton, Skeleton):
         raise ModelError(f"size actuators: expected a kido.Skeleton, got {skeleton!r:.80}")
-    u = np.asarray(velocities, dtype=float)
+    u, q = numbers_or_nan(velocities), numbers_or_nan(positions)
     T = Batch(skeleton).inverse_dynamics(positions, velocities, accelerations)
     if len(T) != t.size or u.shape != T.shape:
         raise StateError(f"expected {t.size} positions, velocities and accelerations, got {len(T)} and {u.shape}")
+    if any(dof.spring_stiffness for dof in skeleton.dofs):
+        T = T - np.array([spring_forces(skeleton, row) for row in q])
     if friction:
         T = T + u * [d.damping for d in skeleton.dofs] + np.sign(u) * [d.coulomb_friction for d in skeleton.dofs]
     power = np.abs(T * u)

@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 
 from kido.analysis.factors import Array, Factors
+from kido.analysis.identity import code_digest, digest, object_digest, values_digest
 from kido.analysis.journal import Journal
-from kido.analysis.results import StudyResult
+from kido.analysis.results import StudyResult, writable
 from kido.analysis.sensitivity import Sensitivity, sobol_design, sobol_indices
 from kido.analysis.workers import Found, LocalWorkers, Run, Task, Workers
 from kido.attributes import FixedAttributes
 from kido.errors import ModelError
 from kido.jit.team import available_cores
-from kido.math.transform import as_flag, as_positive
+from kido.math.transform import as_flag, as_positive, numbers_or_nan
 
 SECONDS = 1.0  # that a batch is to take: long beside sending it, short beside losing it
 MODES = ("threads", "processes", "ray")
@@ -56,6 +57,11 @@ class Study(FixedAttributes):
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
             raise ModelError(f"study: seed: expected a whole number not below 0, got {seed!r}")
         self.run, self.model, self.batched, self.seed = run, model, as_flag(batched, "batched"), int(seed)
+        self._values = {  # as they are before runs change them
+            "code of run": code_digest(run),
+            "values of run": values_digest(run),
+            "model": object_digest(model),
+        }
 
     def __repr__(self) -> str:
         return f"Study({', '.join(self.factors.names)} -> {getattr(self.run, '__name__', 'run')})"
@@ -110,7 +116,10 @@ class Study(FixedAttributes):
         Args:
             parameters: (samples, factors).
             file: HDF5 file for the result. What is found is kept in a journal beside it meanwhile, so that the same
-                call goes on where a killed one ended; a file that is whole is read.
+                call goes on where a killed one ended; a file that is whole is read. It is of the same study if
+                factors, samples, `batched`, the code of `run`, what that encloses or is bound to, and the model are, as
+                they were when the study was made; functions that `run` calls and globals are not looked into, nor what
+                cannot be taken apart, such as locks.
             workers: how many compute; available cores by default.
             mode: "threads" (compiled code runs side by side), "processes" (of this machine), or "ray".
             address: of a Ray cluster to join; without one, mode "ray" starts a local one and stops it.
@@ -122,24 +131,16 @@ class Study(FixedAttributes):
             StateError: workers that are lost again and again.
             MissingExtraError: Ray or h5py is not installed.
         """
-        rows = np.asarray(parameters, dtype=float)
+        rows = numbers_or_nan(parameters)
         if rows.ndim != 2 or rows.shape[1] != len(self.factors) or not np.isfinite(rows).all():
-            raise ModelError(f"parameters: expected finite numbers (samples, {len(self.factors)}), got {rows.shape}")
+            given = f"{parameters!r:.80}" if rows.shape == (1,) else str(rows.shape)
+            raise ModelError(f"parameters: expected finite numbers (samples, {len(self.factors)}), got {given}")
         if mode not in MODES:
             raise ModelError(f"mode: expected one of {', '.join(MODES)}, got {mode!r}")
         number = available_cores() if workers is None else _count("workers", workers)
         as_positive(batch_seconds, "batch_seconds", "s")
-        if file is not None and not isinstance(file, str | Path):
-            raise ModelError(f"file: expected a path, got {file!r}")
-        path = None if file is None else Path(file)
-        if path is not None and not path.absolute().parent.is_dir():
-            raise ModelError(f"file: there is no folder {path.absolute().parent} for {path.name!r}")
-        identity = {
-            "factors": self.factors.described(),
-            "run": getattr(self.run, "__qualname__", type(self.run).__name__),
-            "samples": len(rows),
-            "first and last sample": [*rows[:1].tolist(), *rows[-1:].tolist()],
-        }
+        path = None if file is None else writable("file", file)
+        identity = self._identity(rows)
         if path is not None and path.exists():
             return StudyResult.load(path, identity)
         journal = None if path is None else Journal(path.with_name(path.name + ".journal"), identity)
@@ -147,7 +148,8 @@ class Study(FixedAttributes):
         try:
             for record in journal or ():
                 errors = {int(k): text for k, text in record["errors"].items()}
-                values = np.array(record["values"], dtype=float).reshape(-1, len(record["outputs"]))
+                values = np.array(record["values"], dtype=float)
+                values = values.reshape(len(record["values"]), len(record["outputs"]))
                 collected.add(Found(record["first"], tuple(record["outputs"]), values, errors, record["seconds"]))
             report = _reporter(progress, len(rows))
             report(collected.number, len(rows))
@@ -162,6 +164,17 @@ class Study(FixedAttributes):
             result.save(path)
             journal.path.unlink()
         return result
+
+    def _identity(self, rows: Array) -> dict[str, Any]:
+        """What tells this study from others in a file, as JSON has it; what cannot be told is None."""
+        return {
+            "factors": self.factors.described(),
+            "run": getattr(self.run, "__qualname__", type(self.run).__name__),
+            **self._values,
+            "batched": self.batched,
+            "samples": len(rows),
+            "parameters": digest(np.ascontiguousarray(rows).tobytes()),
+        }
 
     def _workers(self, mode: str, number: int, address: str | None) -> Workers:
         task = Task(self.run, self.model, self.factors.names, self.batched)

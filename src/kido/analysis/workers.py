@@ -48,15 +48,13 @@ def compute(task: Task, first: int, rows: Array) -> Found:
     if task.batched:
         columns = {name: np.ascontiguousarray(rows[:, k]) for k, name in enumerate(task.names)}
         try:
-            outputs, values = numbers_of(task.run(*given, columns), len(rows))
+            result = task.run(*given, columns)
         except Exception as error:
-            if len(rows) > 1 and not isinstance(error, ModelError):  # whose fault it is shows one by one
+            if len(rows) > 1:  # whose fault it is shows one by one
                 parts = [compute(task, first + k, rows[k : k + 1]) for k in range(len(rows))]
                 return _joined(parts, first, perf_counter() - began)
-            if isinstance(error, ModelError):
-                raise
             return Found(first, (), np.zeros((1, 0)), {first: _text(error)}, perf_counter() - began)
-        return Found(first, outputs, values, {}, perf_counter() - began)
+        return Found(first, *numbers_of(result, len(rows)), {}, perf_counter() - began)
     parts = []
     for k, row in enumerate(rows):
         try:

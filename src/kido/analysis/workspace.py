@@ -12,9 +12,11 @@ from kido.attributes import dataclass
 from kido.batch import Batch
 from kido.errors import ModelError
 from kido.ik import IkSolver
-from kido.math.transform import as_positive, as_vector
+from kido.math.transform import as_positive, as_vector, numbers_or_nan
 from kido.reprs import brief
 from kido.skeleton import BodyNode, Skeleton
+
+_MOST_CELLS = 1e8  # of 16 bytes
 
 
 @dataclass(frozen=True)
@@ -58,26 +60,35 @@ def reach_map(
     Args:
         body: the body.
         cell: edge of a cell [m].
-        samples: random positions; coordinates without limits take a turn of pi each way.
+        samples: random positions; coordinates without limits take a turn of pi each way [rad, m], those with one limit
+            2 pi from there.
         offset: the point in the body's axes [m].
         seed: of the random numbers.
 
     Raises:
-        ModelError: no body of a skeleton, numbers out of range.
+        ModelError: no body of a skeleton, numbers out of range, more than 100 million cells.
     """
     skeleton = _skeleton_of(body)
     edge, point = as_positive(cell, "cell", "m"), as_vector(offset, "offset")
-    if isinstance(samples, bool) or not isinstance(samples, int | np.integer) or samples < 1:
-        raise ModelError(f"samples: expected a whole number above 0, got {samples!r}")
+    for what, value, least in (("samples", samples, 1), ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise ModelError(f"{what}: expected a whole number from {least} on, got {value!r}")
     low = np.array([d.position_lower_limit for d in skeleton.dofs])
     high = np.array([d.position_upper_limit for d in skeleton.dofs])
-    low, high = np.where(np.isfinite(low), low, -np.pi), np.where(np.isfinite(high), high, np.pi)
+    below = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0 * np.pi, -np.pi))
+    low, high = below, np.where(np.isfinite(high), high, below + 2.0 * np.pi)
     q = low + (high - low) * np.random.default_rng(seed).random((int(samples), skeleton.num_dofs))
     batch = Batch(skeleton)
     X = batch.forward_kinematics(q)[:, body.index]
     places = X[:, :3, :3] @ point + X[:, :3, 3]
     J = batch.jacobian(q, body.index, point)[:, 3:]
     measure = np.sqrt(np.maximum(np.linalg.det(J @ np.swapaxes(J, 1, 2)), 0.0))
+    extent = np.ptp(places, axis=0)
+    if np.prod(extent / edge + 1.0) > _MOST_CELLS:
+        raise ModelError(
+            f"cell: the body gets through {' x '.join(f'{x:.3g}' for x in extent)} m, which are more than "
+            f"{_MOST_CELLS:.0e} cells of {edge:g} m; expected a larger one"
+        )
     origin = np.floor(places.min(axis=0) / edge) * edge
     index = np.floor((places - origin) / edge).astype(int)
     shape = tuple(index.max(axis=0) + 1)
@@ -103,7 +114,7 @@ def dexterity(body: BodyNode, points: ArrayLike, rotations: ArrayLike, attempts:
         ModelError: no body of a skeleton; shapes that do not fit, matrices that are no rotations.
     """
     _skeleton_of(body)
-    p, R = np.asarray(points, dtype=float), np.asarray(rotations, dtype=float)
+    p, R = numbers_or_nan(points), numbers_or_nan(rotations)
     if p.ndim != 2 or p.shape[1] != 3 or R.ndim != 3 or R.shape[1:] != (3, 3) or not len(R):
         raise ModelError(f"dexterity: expected points (n, 3) and rotations (m, 3, 3), got {p.shape} and {R.shape}")
     targets = np.tile(np.eye(4), (len(p), len(R), 1, 1))

@@ -13,11 +13,14 @@ from kido.attributes import dataclass
 from kido.errors import ModelError, NameLookupError, StateError
 from kido.identification.estimate import Estimate
 from kido.identification.parameters import Array
+from kido.math.transform import as_positive, numbers_or_nan
 from kido.optimization import GaussNewtonSolver, ModularLeastSquares, Problem, Solution, central_differences
 from kido.reprs import brief
 from kido.simulation import World
 
 RANGES = {"friction": (0.0, 2.0), "restitution": (0.0, 1.0)}
+_RANK = 1e-6  # least singular value of scaled columns: rounding of 1e-10 in a simulation makes such ones over _STEP
+_SHARE = 1e-3  # in directions that are not told, below which a parameter is known
 _STEP = 1e-4  # of differences: wide beside the rounding of a solved contact, narrow beside where contacts come and go
 
 
@@ -46,7 +49,8 @@ def fit_rollouts(
     """Parameters p of any simulation, by nonlinear least squares: |simulate(p) - measured|^2 is least.
 
     Contacts make rollouts bend: the search begins at the best points of a grid over the ranges, and goes on from there
-    by Gauss and Newton with differences. The covariance is that of the linearized problem.
+    by Gauss and Newton with differences. The covariance is that of the linearized problem; parameters that the
+    measurement does not tell, alone or apart from others, have infinite variance.
 
     Args:
         simulate: parameters (n,) to numbers like those measured.
@@ -57,15 +61,24 @@ def fit_rollouts(
         grid: points along each range.
 
     Raises:
-        ModelError: bad ranges, or more parameters than numbers.
+        ModelError: bad names, ranges, noise or grid, no function, or more parameters than numbers.
         StateError: a simulation that gives other shapes, or numbers that are not finite for all points of the grid.
     """
-    y = np.asarray(measured, dtype=float)
-    low, high = (np.array([r[i] for r in ranges], dtype=float) for i in (0, 1))
-    if len(names) != len(low) or not (np.isfinite([low, high]).all() and (low < high).all()):
-        raise ModelError(f"ranges: expected lower < upper for each of {', '.join(names)}, got {list(ranges)!r}")
-    if y.size <= len(low) or not np.isfinite(y).all():
-        raise ModelError(f"measured: expected more than {len(low)} finite numbers, got {y.size}")
+    y, bounds = numbers_or_nan(measured), numbers_or_nan(ranges)
+    if isinstance(names, str) or not names or not all(isinstance(name, str) for name in names):
+        raise ModelError(f"names: expected one for each parameter, got {names!r}")
+    if bounds.shape != (len(names), 2) or not (np.isfinite(bounds).all() and (bounds[:, 0] < bounds[:, 1]).all()):
+        raise ModelError(
+            f"ranges: expected (lower, upper), lower < upper, for each of {', '.join(names)}, got {ranges!r}"
+        )
+    if y.size <= len(names) or not np.isfinite(y).all():
+        raise ModelError(f"measured: expected more than {len(names)} finite numbers, got {y.size}")
+    if isinstance(grid, bool) or not isinstance(grid, int | np.integer) or grid < 1:
+        raise ModelError(f"grid: expected a whole number above 0, got {grid!r}")
+    if not callable(simulate):
+        raise ModelError(f"simulate: expected a function of parameters, got {simulate!r}")
+    given_noise = None if noise is None else as_positive(noise, "noise")
+    low, high = bounds.T
 
     def residuals(p: Array) -> Array:
         found = np.asarray(simulate(p), dtype=float)
@@ -97,14 +110,26 @@ def fit_rollouts(
     solution = GaussNewtonSolver(keep_searching=True, max_iterations=50).solve(problem)
     r, J = scaled(solution.x), slopes(solution.x) / width
     rms = float(np.sqrt(np.mean(r**2)))
-    sigma = rms * np.sqrt(y.size / (y.size - len(low))) if noise is None else float(noise)
-    s = np.linalg.svd(J / np.maximum(np.linalg.norm(J, axis=0), 1e-300), compute_uv=False)
-    covariance: Any = sigma**2 * np.linalg.pinv(J.T @ J)
-    insensitive = ~J.any(axis=0)
-    covariance[np.ix_(insensitive, insensitive)] = np.diag(np.full(int(insensitive.sum()), np.inf))
-    condition = float(s[0] / s[-1]) if s[-1] > 0.0 else np.inf
+    sigma = rms * np.sqrt(y.size / (y.size - len(low))) if given_noise is None else given_noise
+    covariance, condition = linearized(J, sigma)
     values = low + width * solution.x
     return RolloutFit(tuple(names), values, covariance, np.array([sigma]), np.array([rms]), condition, solution)
+
+
+def linearized(J: Array, sigma: float) -> tuple[Array, float]:
+    """Covariance (n, n) of linear least squares with Jacobian J (m, n), and the condition of its scaled columns.
+
+    A parameter with a share in a direction that J does not tell has infinite variance, and no covariances.
+    """
+    sizes = np.linalg.norm(J, axis=0)
+    sizes = np.where(sizes > 0.0, sizes, 1.0)
+    _, s, Vt = np.linalg.svd(J / sizes, full_matrices=False)
+    kept = s > _RANK * max(s[0], 1.0)
+    known = np.abs(np.eye(len(sizes)) - Vt[kept].T @ Vt[kept]).max(axis=0) < _SHARE
+    covariance = (Vt[kept].T / s[kept] ** 2) @ Vt[kept] / np.outer(sizes, sizes) * sigma**2
+    covariance[~known] = covariance[:, ~known] = 0.0
+    covariance[~known, ~known] = np.inf
+    return covariance, float(s[0] / s[-1]) if kept.all() else np.inf
 
 
 def fit_contact(
@@ -133,12 +158,16 @@ def fit_contact(
     """
     if not isinstance(world, World):
         raise ModelError(f"fit contact: expected a kido.World, got {world!r:.80}")
+    if not isinstance(bodies, Mapping) or not any(bodies.values()):
+        raise ModelError(f"fit contact: bodies: expected names of properties by body, got {bodies!r:.80}")
+    if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
+        raise ModelError(f"fit contact: every: expected a whole number above 0, got {every!r}")
     wanted: list[tuple[str, str]] = [(body, kind) for body, kinds in bodies.items() for kind in kinds]
     for body, kind in wanted:
         _body(world, body)
         if kind not in RANGES:
             raise NameLookupError("property of contact", kind, list(RANGES))
-    y = np.asarray(measured, dtype=float)
+    y = numbers_or_nan(measured)
     dofs = sum(s.num_dofs for s in world.skeletons)
     if y.ndim != 2 or y.shape[1] != dofs:
         raise ModelError(f"measured: expected positions (records, {dofs}), got an array of shape {y.shape}")

@@ -10,7 +10,7 @@ from kido.errors import ModelError, StateError
 from kido.identification.base import BaseParameters, base_parameters
 from kido.identification.consistent import PhysicalParameters, physical_parameters
 from kido.identification.parameters import Array, DynamicParameters
-from kido.math.transform import as_vector
+from kido.math.transform import as_vector, numbers_or_nan
 from kido.reprs import brief
 
 _PASSES = 3  # of noise of each coordinate and weights by it
@@ -23,7 +23,7 @@ class Estimate:
     Attributes:
         names: of the numbers.
         values: (n,).
-        covariance: (n, n).
+        covariance: (n, n); infinite on the diagonal where a number is not determined.
         noise: standard deviation of what was measured, (channels,): given, or estimated of what is left over.
         residual: root mean square of what is left over, (channels,).
         condition: of the weighted equations, columns scaled to length one.
@@ -44,9 +44,13 @@ class Estimate:
         return np.sqrt(np.diagonal(self.covariance))
 
     def distance(self, values: ArrayLike) -> float:
-        """Squared Mahalanobis distance of other values; of the true ones it is chi-square with n degrees of freedom."""
+        """Squared Mahalanobis distance of other values; of the true ones it is chi-square with n degrees of freedom.
+
+        Numbers that are not known, of infinite variance, do not count, nor among the degrees of freedom.
+        """
         error = self.values - as_vector(values, "values", len(self.values))
-        return float(error @ np.linalg.solve(self.covariance, error))
+        known = np.isfinite(np.diagonal(self.covariance))
+        return float(error[known] @ np.linalg.solve(self.covariance[np.ix_(known, known)], error[known]))
 
     def __str__(self) -> str:
         width = max(map(len, self.names), default=0)
@@ -116,11 +120,13 @@ def identify(
 
     Raises:
         StateError: shapes that do not fit, numbers that are not finite.
-        ModelError: the motion does not tell the base parameters apart; the message names some.
+        ModelError: the motion does not tell the base parameters apart; the message names some; noise or base parameters
+            that are none.
     """
     base = base_parameters(parameters) if base is None else base
-    if base.parameters is not parameters:
-        raise ModelError("identify: base: expected base parameters of the parameters given, got those of others")
+    if not isinstance(base, BaseParameters) or base.parameters is not parameters:
+        got = "those of others" if isinstance(base, BaseParameters) else repr(base)
+        raise ModelError(f"identify: base: expected base parameters of the parameters given, got {got}")
     Y = parameters.regressor(positions, velocities, accelerations)[:, :, base.independent]
     samples, n, k = Y.shape
     tau = parameters.checked_forces(forces, samples)
@@ -130,9 +136,7 @@ def identify(
         raise StateError(f"identify: {samples} samples of {n} forces are too few for {k} parameters")
     sigma = np.ones(n)
     if noise is not None:
-        sigma = as_vector(np.broadcast_to(np.asarray(noise, dtype=float), n), "noise", n)
-        if not (sigma > 0.0).all():
-            raise ModelError(f"noise: expected numbers above 0, got {noise!r}")
+        sigma = each_above_zero(noise, "noise", n)
     for _ in range(1 if noise is not None else _PASSES):
         W, w = (Y / sigma[:, None]).reshape(-1, k), (tau / sigma).reshape(-1)
         sizes = np.linalg.norm(W, axis=0)
@@ -151,3 +155,15 @@ def identify(
         half = np.linalg.inv(half)
     names = tuple(parameters.names[i] for i in base.independent)
     return Identification(names, values, half @ half.T, sigma, rms, float(s[0] / s[-1]), base)
+
+
+def each_above_zero(value: ArrayLike, what: str, n: int) -> Array:
+    """n numbers above zero, given as such or as one for all.
+
+    Raises:
+        ModelError: others.
+    """
+    found = numbers_or_nan(value)
+    if found.shape not in ((), (1,), (n,)) or not ((found > 0.0) & (found < np.inf)).all():
+        raise ModelError(f"{what}: expected numbers above 0, {n} or one, got {value!r}")
+    return np.broadcast_to(found, n).copy()

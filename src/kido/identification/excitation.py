@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,8 +11,9 @@ from numpy.typing import ArrayLike
 from kido.attributes import FixedAttributes, dataclass
 from kido.errors import ModelError
 from kido.identification.base import BaseParameters, base_parameters
+from kido.identification.estimate import each_above_zero
 from kido.identification.parameters import Array, DynamicParameters
-from kido.math.transform import as_positive, as_vector
+from kido.math.transform import as_positive, numbers_or_nan
 from kido.reprs import brief
 
 _SAMPLES_PER_HARMONIC = 16  # of a period, where limits are looked at: between them a series exceeds its samples by 2 %
@@ -113,15 +115,17 @@ def exciting_motion(
     unfit = [j.name for j in skeleton.joints if j.num_dofs > 1]
     if unfit:
         raise ModelError(f"exciting motion: expected joints with one coordinate each, got joint {unfit[0]!r}")
+    for what, count, least in (("harmonics", harmonics, 1), ("trials", trials, 1), ("seed", seed, 0)):
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < least:
+            raise ModelError(f"{what}: expected a whole number from {least} on, got {count!r}")
     base = base_parameters(parameters, seed=seed)
-    for what, count in (("harmonics", harmonics), ("trials", trials)):
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-            raise ModelError(f"{what}: expected a whole number above 0, got {count!r}")
     period = as_positive(period, "period", "s")
     low, high = _limits(parameters, position_limits)
     own = np.array([d.velocity_upper_limit for d in skeleton.dofs])
-    fastest = _sizes(np.where(np.isfinite(own), own, 2.0) if velocity_limit is None else velocity_limit, n, "velocity")
-    strongest = _sizes(acceleration_limit, n, "acceleration")
+    fastest = each_above_zero(
+        np.where(np.isfinite(own), own, 2.0) if velocity_limit is None else velocity_limit, "velocity_limit", n
+    )
+    strongest = each_above_zero(acceleration_limit, "acceleration_limit", n)
     samples = 2 * _SAMPLES_PER_HARMONIC * harmonics
     times = np.arange(samples) * (period / samples)
     few = times[:: max(1, samples // (40 + 4 * base.rank // n))]
@@ -180,16 +184,15 @@ def _limits(parameters: DynamicParameters, given: tuple[ArrayLike, ArrayLike] | 
         high = np.array([d.position_upper_limit for d in dofs])
         low, high = (np.where(np.isfinite(v), v, w) for v, w in ((low, -math.pi), (high, math.pi)))
     else:
-        low, high = (as_vector(np.broadcast_to(v, len(dofs)), "position_limits", len(dofs)) for v in given)
+        pair = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else []
+        rows = [numbers_or_nan(v) for v in pair]
+        if len(rows) != 2 or any(v.shape not in ((), (len(dofs),)) or not np.isfinite(v).all() for v in rows):
+            raise ModelError(
+                f"position_limits: expected lower and upper, {len(dofs)} numbers or one each, got {given!r}"
+            )
+        low, high = (np.broadcast_to(v, len(dofs)) for v in rows)
     bad = np.flatnonzero(~(low < high))
     if bad.size:
         i = int(bad[0])
         raise ModelError(f"position limits of {dofs[i].name!r}: expected lower < upper, got {low[i]:g} and {high[i]:g}")
     return low, high
-
-
-def _sizes(value: ArrayLike, n: int, what: str) -> Array:
-    sizes = as_vector(np.broadcast_to(np.asarray(value, dtype=float), n), f"{what}_limit", n)
-    if not (sizes > 0.0).all():
-        raise ModelError(f"{what}_limit: expected numbers above 0, got {value!r}")
-    return sizes

@@ -111,6 +111,9 @@ def find_parts(skeleton: Skeleton, description: RobotDescription | None = None) 
     Groups of a description are parts too, in place of those of the same name. Their tips are those of chains, or bodies
     that carry their end effectors, or that are the only ones at an end.
 
+    Passive joints of a description are no joints of parts, with the bodies below them: nothing plans or drives their
+    coordinates, which stay where they are. Parts that have no others are left out.
+
     Args:
         skeleton: the robot.
         description: see `RobotDescription.read`.
@@ -122,19 +125,39 @@ def find_parts(skeleton: Skeleton, description: RobotDescription | None = None) 
     for root in skeleton.root_bodies:
         finder.tree(root)
     parts = finder.parts
-    if description is not None:
-        for group in description.groups:
-            parts[group.name] = part_of_group(skeleton, description, group.name)
-    return parts
+    if description is None:
+        return parts
+    if not isinstance(description, RobotDescription):
+        raise ModelError(f"find_parts: description: expected a RobotDescription, got {description!r}")
+    known = {name: _active(part, description) for name, part in parts.items()}
+    known |= {
+        group.name: _active(_group_part(skeleton, description, group.name), description) for group in description.groups
+    }
+    return {name: part for name, part in known.items() if part is not None}
+
+
+def _active(part: Part, description: RobotDescription) -> Part | None:
+    """A part without its passive joints; None: it has no others."""
+    bodies = [body for body in part.bodies if body.parent_joint.name not in description.passive_joints]
+    if len(bodies) == len(part.bodies):
+        return part
+    return Part(part.name, part.kind, bodies, part.tip if part.has_tip else None) if bodies else None
 
 
 def part_of_group(skeleton: Skeleton, description: RobotDescription, name: str) -> Part:
-    """The part that a group of a description is.
+    """The part that a group of a description is, without passive joints.
 
     Raises:
         NameLookupError: no such group, or the robot lacks what it names.
-        ModelError: the group is empty.
+        ModelError: the group is empty, or all of its joints are passive.
     """
+    found = _active(_group_part(skeleton, description, name), description)
+    if found is None:
+        raise ModelError(f"group {name!r} of robot {description.name!r} has passive joints alone")
+    return found
+
+
+def _group_part(skeleton: Skeleton, description: RobotDescription, name: str) -> Part:
     bodies = [joint.child for joint in description.joints_of(name, skeleton)]
     if not bodies:
         raise ModelError(f"group {name!r} of robot {description.name!r} is empty")

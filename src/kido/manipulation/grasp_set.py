@@ -139,14 +139,16 @@ def generate_grasps(
         diagonal.
 
     Raises:
-        ModelError: no shape that has an end, or counts below one.
+        ModelError: no shape that has an end, no gripper, or counts that are none.
 
     Source: Nguyen (1988), "Constructing force-closure grasps".
     """
     hand = ParallelGripper() if gripper is None else gripper
-    for name, value in (("samples", samples), ("rolls", rolls)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ModelError(f"generate_grasps: {name}: expected a count from 1 on, got {value!r}")
+    if not isinstance(hand, ParallelGripper):
+        raise ModelError(f"generate_grasps: gripper: expected a ParallelGripper, got {gripper!r}")
+    for name, value, least in (("samples", samples, 1), ("rolls", rolls, 1), ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise ModelError(f"generate_grasps: {name}: expected a count from {least} on, got {value!r}")
     placed = _placed(thing)
     corners = np.concatenate([_corners(shape, X) for shape, X in placed])
     center = 0.5 * (corners.min(axis=0) + corners.max(axis=0))

@@ -16,7 +16,8 @@ from kido.errors import ModelError, NameLookupError
 from kido.ik import IkSolver
 from kido.manipulation.fusion import checked_covariance, fused
 from kido.manipulation.grasp import Grasp, Home, is_free, is_solid, momentum_about, root_of, tree_of
-from kido.manipulation.scene import OWN_BODIES, CollisionScene, rigid_group
+from kido.manipulation.planned_scene import OWN_BODIES
+from kido.manipulation.scene import CollisionScene, rigid_group
 from kido.math.transform import as_flag, as_transform, as_unit_vector, inverse_transform
 from kido.skeleton import Attachment, BodyNode, Inertia, Skeleton, WeldJoint
 from kido.skeleton.naming import free_name
@@ -46,6 +47,7 @@ class Grasps(FixedAttributes):
         if not isinstance(scene, CollisionScene):
             raise ModelError(f"grasps: expected a CollisionScene, got {scene!r}")
         self._scene = scene
+        scene.know(self)
         self._held: dict[str, Grasp] = {}
         self._opened: list[Skeleton] = []  # robots that are tested against themselves only for what they hold
 
@@ -131,6 +133,9 @@ class Grasps(FixedAttributes):
             loops = bool(as_loop)
         grasp = Grasp(name, hand, body)
         grasp._covariance = checked_covariance(covariance, what)
+        for given, of_what in ((touching, "touching"), (supports, "supports")):
+            if isinstance(given, str) or not (isinstance(given, Iterable) or (given is None and of_what == "touching")):
+                raise ModelError(f"{what}: {of_what}: expected bodies of world {world.name!r}, got {given!r}")
         allowed = self._near(hand) if touching is None else list(touching)
         grasp._touching = tuple(dict.fromkeys(b for b in allowed if b not in tree))
         grasp._object, grasp._supports = tuple(tree), list(supports)
@@ -165,6 +170,12 @@ class Grasps(FixedAttributes):
                     self._scene.filter.add(a, b, OWN_BODIES)
             robot.self_collision = True
             self._opened.append(robot)
+
+    def keep_tested(self, robot: Skeleton) -> None:
+        """Somebody else has a robot tested against itself from now on, whatever hangs on it."""
+        if robot in self._opened:
+            self._scene.take_off(robot, OWN_BODIES)
+            self._opened.remove(robot)
 
     def _shut(self, robot: Skeleton) -> None:
         """As it was, once nothing hangs on it."""
@@ -213,13 +224,8 @@ class Grasps(FixedAttributes):
         Raises:
             ModelError, NameLookupError: it does not hold, or the skeleton that the object came from left the world.
         """
-        grasp = self._checked(grasp, "detach")
+        grasp = self._releasable(grasp, "detach")
         home = grasp._home
-        if home is not None and home.skeleton.host is not self._scene.world:
-            raise ModelError(
-                f"detach {grasp.name!r}: skeleton {home.skeleton.name!r}, where the object came from, is not in world "
-                f"{self._scene.world.name!r}"
-            )
         if grasp._constraint is not None:
             if grasp._constraint.world is not None:  # else one of the bodies left the world, and it with them
                 self._scene.world.remove_constraint(grasp._constraint)
@@ -227,9 +233,11 @@ class Grasps(FixedAttributes):
             home.give_back(grasp.body)
         self._forget(grasp)
         if home is not None:
+            world = self._scene.world  # what left it, its constraints left too
             others = [g for g in self.holding(grasp.body) if isinstance(g._constraint, WeldJointConstraint)]
+            others = [g for g in others if g._constraint.world is world and g.hand.skeleton.host is world]
             if others and is_free(others[0].body):
-                self._scene.world.remove_constraint(others[0]._constraint)
+                world.remove_constraint(others[0]._constraint)
                 others[0]._constraint = None
                 self._hang(others[0])
             self._shut(grasp.hand.skeleton)
@@ -250,8 +258,11 @@ class Grasps(FixedAttributes):
             grasp: that holds.
             hand: the new one.
             name, options: as of `attach`.
+
+        Raises:
+            ModelError, NameLookupError: as `attach` and `detach`.
         """
-        old = self._checked(grasp, "regrasp")
+        old = self._releasable(grasp, "regrasp")
         made = self.attach(old.body, hand, name, **options)
         self.detach(old)
         return made
@@ -331,6 +342,21 @@ class Grasps(FixedAttributes):
             if grasp.hand is hand and grasp.closes_loop and is_free(grasp.body) and len(self.holding(grasp.body)) == 1
         ]
         return {hand: sum(alone[1:], alone[0])} if alone else {}
+
+    def check_release(self, *grasps: Grasp | str) -> None:
+        """Do nothing if each could be let go by `detach`, which also says what is raised else."""
+        for grasp in grasps:
+            self._releasable(grasp, "release")
+
+    def _releasable(self, grasp: Grasp | str, what: str) -> Grasp:
+        found = self._checked(grasp, what)
+        home = found._home
+        if home is not None and home.skeleton.host is not self._scene.world:
+            raise ModelError(
+                f"{what} {found.name!r}: skeleton {home.skeleton.name!r}, where the object came from, is not in world "
+                f"{self._scene.world.name!r}"
+            )
+        return found
 
     def _checked(self, grasp: Grasp | str, what: str) -> Grasp:
         if isinstance(grasp, str):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from kido.attributes import FixedAttributes, dataclass
 from kido.errors import ModelError, StateError
 from kido.manipulation.parts import Part
-from kido.math.transform import as_positive, as_unit_vector, as_vector, number_or_nan
+from kido.math.transform import as_positive, as_unit_vector, as_vector, number_or_nan, numbers_or_nan
 from kido.optimization.dense_qp import QuadraticProgram
 from kido.reprs import brief
 from kido.skeleton import BodyNode
@@ -149,9 +149,10 @@ class LoadSharing(FixedAttributes):
             weights: (m,) positive: an arm of twice the weight gives half.
         """
         A, F = self.grasp_map(origin), as_vector(wrench, "load sharing: wrench", 6)
-        w = np.broadcast_to(np.asarray(weights, np.float64), (len(self._arms),))
-        if not (np.isfinite(w).all() and (w > 0.0).all()):
-            raise ModelError(f"load sharing: weights: expected positive numbers, got {weights!r}")
+        w = numbers_or_nan(weights)
+        if w.shape not in ((), (len(self._arms),)) or not ((w > 0.0) & (w < np.inf)).all():
+            raise ModelError(f"load sharing: weights: expected {len(self._arms)} positive numbers, got {weights!r}")
+        w = np.broadcast_to(w, (len(self._arms),))
         inverse = np.repeat(1.0 / w, 6)
         return (inverse * (A.T @ np.linalg.solve((A * inverse) @ A.T, F))).reshape(-1, 6)
 
@@ -194,14 +195,10 @@ class LoadSharing(FixedAttributes):
         """
         if objective not in ("largest", "squares"):
             raise ModelError(f"load sharing: objective: expected 'largest' or 'squares', got {objective!r}")
-        own = self.own_forces() if own_forces is None else [np.asarray(t, np.float64) for t in own_forces]
+        own = self.own_forces() if own_forces is None else self._given_forces(own_forces)
         J = [arm.tip_jacobian() for arm in self._arms]
         limits = [np.asarray(arm.force_limit) for arm in self._arms]
-        for arm, limit, tau in zip(self._arms, limits, own, strict=True):
-            if tau.shape != (arm.num_dofs,):
-                raise ModelError(
-                    f"load sharing: own_forces of {arm.name!r}: expected ({arm.num_dofs},), got {tau.shape}"
-                )
+        for arm, limit in zip(self._arms, limits, strict=True):
             if not (np.isfinite(limit).all() and (limit > 0.0).all()):
                 raise ModelError(f"load sharing: arm {arm.name!r} has no limits of forces; set its force_limit")
         moving, N = self.move(wrench, origin), self.squeeze_basis(origin)
@@ -210,6 +207,14 @@ class LoadSharing(FixedAttributes):
         f = moving.ravel() + N @ self._squeeze(G @ N, base, moving.ravel(), N, objective)
         residual = self.grasp_map(origin) @ f - as_vector(wrench, "load sharing: wrench", 6)
         return self._report(f.reshape(-1, 6), moving, own, J, limits, float(np.abs(residual).max()))
+
+    def _given_forces(self, given: Any) -> list[Array]:
+        if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str) or len(given) != len(self._arms):
+            raise ModelError(
+                f"load sharing: own_forces: expected those of each of {len(self._arms)} arms, "
+                f"{', '.join(arm.name for arm in self._arms)}, got {given!r}"
+            )
+        return [as_vector(t, f"load sharing: own_forces of {a.name!r}", a.num_dofs) for a, t in zip(self._arms, given)]
 
     def _squeeze(self, S: Array, base: Array, moving: Array, N: Array, objective: str) -> Array:
         """c of the program: shares are base + S c."""
@@ -253,7 +258,7 @@ class LoadSharing(FixedAttributes):
 
     def report(self, wrenches: ArrayLike, wrench: ArrayLike, origin: ArrayLike) -> LoadShare:
         """What given wrenches (m, 6) of the tips mean, with the arms' own forces at present."""
-        w = np.asarray(wrenches, np.float64).reshape(len(self._arms), 6)
+        w = as_vector(wrenches, "load sharing: wrenches", 6 * len(self._arms)).reshape(-1, 6)
         J, limits = [arm.tip_jacobian() for arm in self._arms], [np.asarray(arm.force_limit) for arm in self._arms]
         residual = self.grasp_map(origin) @ w.ravel() - as_vector(wrench, "load sharing: wrench", 6)
         moving = self.move(wrench, origin)

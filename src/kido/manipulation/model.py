@@ -29,6 +29,8 @@ from kido.skeleton import BodyNode, FreeJoint, Inertia, Skeleton
 
 Array = NDArray[np.float64]
 
+_SAME = 1e-12  # entries of poses are equal within, by their size: rounding of kinematics
+
 
 class RobotModel(FixedAttributes):
     """A world with robots: their parts, what they may touch, what they hold, and what perception sees.
@@ -55,16 +57,19 @@ class RobotModel(FixedAttributes):
         self._scene = CollisionScene(world)
         self._grasps = Grasps(self._scene)
         self._descriptions = dict(descriptions or {})
+        if not all(isinstance(description, RobotDescription) for description in self._descriptions.values()):
+            raise ModelError(f"robot model: descriptions: expected a RobotDescription by name, got {descriptions!r}")
         self._parts: dict[str, dict[str, Part]] = {}
         self._seen: dict[str, BodyNode] = {}
         self._covariances: dict[str, Array | None] = {}
+        self._places: dict[str, Array] = {}  # where objects were put, of which the covariances are
         for name, description in self._descriptions.items():
-            robot = world.skeleton(name)
-            self._scene.describe(robot, description)
-            self._parts[name] = find_parts(robot, description)
+            self._parts[name] = find_parts(world.skeleton(name), description)
         for robot in world.skeletons:
             if robot.num_bodies > 1 and robot.name not in self._parts:
                 self._parts[robot.name] = find_parts(robot)
+        for name, description in self._descriptions.items():  # which cannot fail any more
+            self._scene.describe(world.skeleton(name), description)
         self._start(0)
 
     def _start(self, version: int) -> None:
@@ -135,10 +140,16 @@ class RobotModel(FixedAttributes):
         raise NameLookupError("object seen", name, list(self._seen))
 
     def covariance(self, name: str) -> Array | None:
-        """Of the pose of an object that is not held (6, 6), of twists in its axes; None: not known."""
-        self.body(name)
-        P = self._covariances[name]
+        """Of the pose of an object that is not held (6, 6), of twists in its axes; None: not known.
+
+        It is that of the pose that was seen: of an object that moved since, nothing is known.
+        """
+        P = self._covariance_now(name)
         return None if P is None else read_only_copy(ReadOnlyArray, P)
+
+    def _covariance_now(self, name: str) -> Array | None:
+        X, before = self.body(name).world_transform, self._places[name]
+        return self._covariances[name] if np.abs(X - before).max() <= _SAME * (1.0 + np.abs(X).max()) else None
 
     def see(
         self,
@@ -157,7 +168,7 @@ class RobotModel(FixedAttributes):
             name: of the object: of its skeleton and its body.
             pose: 4x4 in the world.
             covariance: (6, 6) of twists in the object's axes; with that of what was known, poses are fused
-                (`Grasps.update_pose`).
+                (`Grasps.update_pose`). Of an object that moved since it was seen nothing is known.
             shape: of a new object.
             mass: of a new object, spread over the shape [kg].
             inertia: of a new object, instead.
@@ -179,8 +190,9 @@ class RobotModel(FixedAttributes):
             return body
         if self._grasps.holding(body) or body.parent_joint.kind != JointKind.FREE:
             raise ModelError(f"{what}: it is neither free nor held by a hand alone, so that joints say where it is")
-        X, self._covariances[name] = fused(np.array(body.world_transform), self._covariances[name], X, R)
+        X, self._covariances[name] = fused(np.array(body.world_transform), self._covariance_now(name), X, R)
         self._place(body, X, V)
+        self._places[name] = np.array(body.world_transform)
         return body
 
     def _add(self, name: str, X: Array, R: Array | None, shape: Any, mass: Any, inertia: Any, V: Any) -> BodyNode:
@@ -200,7 +212,7 @@ class RobotModel(FixedAttributes):
         body.add_shape(shape, name="shape")
         self._place(body, X, V)
         self.world.add_skeleton(skeleton)
-        self._seen[name], self._covariances[name] = body, R
+        self._seen[name], self._covariances[name], self._places[name] = body, R, np.array(body.world_transform)
         return body
 
     @staticmethod
@@ -219,8 +231,8 @@ class RobotModel(FixedAttributes):
         held = self._grasps.holding(self.body(name))
         if held:
             raise ModelError(f"object {name!r} is held by grasp {held[0].name!r}; detach it first")
-        self.world.remove_skeleton(self._seen.pop(name).skeleton)
-        del self._covariances[name]
+        self.world.remove_skeleton(self._seen[name].skeleton)
+        del self._seen[name], self._covariances[name], self._places[name]
 
     # Readers and writers ---------------------------------------------------------------------------------------
 
@@ -284,7 +296,7 @@ class RobotModel(FixedAttributes):
         return rollout(self.fork().world, **options)
 
     def _content(self) -> dict[str, Any]:
-        names = ("_scene", "_grasps", "_descriptions", "_parts", "_seen", "_covariances")
+        names = ("_scene", "_grasps", "_descriptions", "_parts", "_seen", "_covariances", "_places")
         return {name: getattr(self, name) for name in names}
 
     @staticmethod

@@ -17,7 +17,7 @@ from kido.manipulation.model_control import ModelControl
 from kido.manipulation.parts import Part
 from kido.manipulation.scene import Place
 from kido.math.lie import exp_pose
-from kido.math.transform import as_positive, as_vector, inverse_transform
+from kido.math.transform import as_positive, as_vector, inverse_transform, numbers_or_nan
 from kido.planning import PlanningError, RRTConnect, goal_states, shortened, smooth_curve, time_optimal
 from kido.skeleton import BodyNode, Group
 from kido.skeleton.nodes.node import FrameNode
@@ -91,13 +91,17 @@ class Operator(FixedAttributes):
             speed: another one than the operator's.
 
         Raises:
+            ModelError: goals of another shape, none, or a part that would tear a loop of a grasp.
             PlanningError: there is no way, or what touches at its ends.
         """
+        wanted = numbers_or_nan(goals)
+        if not wanted.size or wanted.ndim > 2 or wanted.shape[-1:] != (part.num_dofs,) or not np.isfinite(wanted).all():
+            raise ModelError(f"operator: move: goals: expected finite (n, {part.num_dofs}), got {goals!r:.80}")
         self.begin()
         checker = self.model.scene.checker(part, **self._kept)
-        if np.abs(np.asarray(goals) - part.positions).max() < 1e-9:
+        if np.abs(wanted - part.positions).max() < 1e-9:
             return 0.0
-        path = shortened(checker, RRTConnect(checker).plan(part.positions, goals))
+        path = shortened(checker, RRTConnect(checker).plan(part.positions, wanted))
         return self._follow(part, smooth_curve(checker, path), speed)
 
     def reach(self, poses: Mapping[Part, Any], last: float | None = None) -> float:
@@ -108,8 +112,10 @@ class Operator(FixedAttributes):
             last: position of each part's last coordinate, whatever that makes of the pose; None: as the pose says.
 
         Raises:
+            ModelError: no parts with tips, or one that would tear a loop of a grasp.
             PlanningError: a pose is out of reach or in collision, or there is no way.
         """
+        _require_parts(poses, "reach")
         self.begin()
         goals = []
         for part, pose in poses.items():
@@ -134,9 +140,11 @@ class Operator(FixedAttributes):
                 moved by it; None: whatever is in the way.
 
         Raises:
+            ModelError: no parts with tips.
             StateError: a pose is not met, or only by a jump.
             PlanningError: something else would be touched on the way.
         """
+        _require_parts(poses, "along")
         self.begin()
         rows = np.hstack([part.follow(path) for part, path in poses.items()])
         curve = scipy.interpolate.CubicSpline(np.linspace(0.0, 1.0, len(rows)), rows)
@@ -146,7 +154,7 @@ class Operator(FixedAttributes):
         return self._follow(part, curve, speed)
 
     def _require_free(self, part: Group, curve: Any, touching: Iterable[Place]) -> None:
-        checker = self.model.scene.checker(part, without=touching)
+        checker = self.model.scene.checker(part, without=touching, closes_loops=True)
         length = np.linalg.norm(np.diff(curve(curve.x), axis=0), axis=1).sum()
         share = np.linspace(0.0, 1.0, 2 + int(checker.resolution * length))
         states = curve(share)
@@ -163,6 +171,8 @@ class Operator(FixedAttributes):
             way: how far [m].
             touching: as of `along`, which also says what is raised.
         """
+        parts = tuple(parts)
+        _require_parts(dict.fromkeys(parts), "advance")
         self.begin()
         poses = {part: part.forward_kinematics() for part in parts}
         paths = {part: straight_path(X, way * X[:3, 2]) for part, X in poses.items()}
@@ -211,8 +221,15 @@ class Operator(FixedAttributes):
         return name
 
     def release(self, *names: str) -> None:
-        """Let go of what grasps of these names hold."""
-        for name in names:
+        """Let go of what grasps of these names hold, in the model and in the world.
+
+        Raises:
+            NameLookupError, ModelError: as `Grasps.detach`; then all are held as before.
+        """
+        chosen = tuple(dict.fromkeys(names))
+        for grasps in (self.model.grasps, self.real.grasps):
+            grasps.check_release(*chosen)
+        for name in chosen:
             self.model.grasps.detach(name)
             self.real.grasps.detach(name)
 
@@ -231,3 +248,8 @@ class Operator(FixedAttributes):
 def _together(parts: Iterable[Group]) -> Group:
     several = list(parts)
     return several[0] if len(several) == 1 else Group([body for part in several for body in part.bodies])
+
+
+def _require_parts(poses: Any, what: str) -> None:
+    if not isinstance(poses, Mapping) or not poses or not all(isinstance(p, Part) and p.has_tip for p in poses):
+        raise ModelError(f"operator: {what}: expected parts with tips, at least one, got {poses!r:.80}")

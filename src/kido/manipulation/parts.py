@@ -14,7 +14,7 @@ from kido.errors import ModelError, StateError
 from kido.ik import IkResult, IkSolver
 from kido.ik.model import carrier_of
 from kido.manipulation.manipulability import Manipulability, chosen_rows
-from kido.math.transform import as_flag, as_positive
+from kido.math.transform import as_flag, as_positive, numbers_or_nan
 from kido.reprs import brief
 from kido.skeleton import BodyNode, Group, Skeleton
 from kido.skeleton.groups.group import vector_of
@@ -199,18 +199,24 @@ class Part(Group):
             jump: most that a coordinate moves between two poses [rad or m].
 
         Raises:
+            ModelError: the part has no tip or no coordinates, or no poses of that shape.
             StateError: a pose is not met, or only by a jump.
         """
+        path, most = numbers_or_nan(poses), as_positive(jump, f"part {self.name!r}: follow: jump")
+        if path.ndim != 3 or path.shape[1:] != (4, 4):
+            raise ModelError(f"part {self.name!r}: follow: poses: expected (samples, 4, 4), got shape {path.shape}")
+        if not self.num_dofs:
+            raise ModelError(f"part {self.name!r}: follow: it has no coordinates that could move its tip")
         solver = IkSolver(self.tip, [dof.name for dof in self.dofs], attempts=1)
-        q, found, path = self.of(self.whole_positions(start)), [], np.asarray(poses, np.float64)
+        q, found = self.of(self.whole_positions(start)), []
         for k, pose in enumerate(path):
             result = self.inverse_kinematics(pose, q, solver=solver)
             before, q = q, self.of(result.positions)
-            if not result or np.abs(q - before).max() > jump:
+            if not result or np.abs(q - before).max() > most:
                 why = "it is not met" if not result else f"a coordinate would jump by {np.abs(q - before).max():.2g}"
                 raise StateError(f"part {self.name!r}: follow: pose {k} of {len(path)}: {why}")
             found.append(q)
-        return np.array(found)
+        return np.array(found).reshape(-1, self.num_dofs)
 
     def of(self, positions: ArrayLike) -> Array:
         """The part's share (..., n) of positions (..., dofs) of the whole robot."""
@@ -259,7 +265,8 @@ class Part(Group):
     def reach(self, samples: int = 1000, seed: int = 0) -> Reach:
         """How far the tip comes from the part's first joint, by lengths and by samples within limits.
 
-        Angles without limits are sampled over a turn; other coordinates without limits are refused.
+        Angles without limits are sampled over a turn, with one limit over a turn from there; other coordinates without
+        limits are refused.
 
         Raises:
             ModelError: a coordinate that is no angle has no limits.
@@ -282,8 +289,10 @@ class Part(Group):
         for k, dof in enumerate(self.dofs):
             if np.isfinite(low[k]) and np.isfinite(high[k]):
                 continue
-            if dof.joint.coordinate_kind(dof.index_in_joint) in _ANGLES:
-                low[k], high[k] = -np.pi, np.pi
+            if dof.joint.coordinate_kind(dof.index_in_joint) in _ANGLES:  # a turn from the limit on
+                if not np.isfinite(low[k]):
+                    low[k] = high[k] - 2.0 * np.pi if np.isfinite(high[k]) else -np.pi
+                high[k] = min(high[k], low[k] + 2.0 * np.pi)
             else:
                 raise ModelError(f"part {self.name!r}: reach: dof {dof.name!r} has no limits")
         return low, high

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from kido import quantities
 from kido.attributes import dataclass
 from kido.errors import ModelError, StateError
-from kido.math.transform import as_numbers, as_positive
+from kido.math.transform import as_positive, numbers_or_nan
 from kido.reprs import brief
 from kido.skeleton import BodyNode, Inertia, Skeleton
 
@@ -143,21 +143,30 @@ def estimate_payload(
         noise: standard deviation of the torques [N m]; None: from the residuals.
 
     Raises:
+        ModelError: no body of a skeleton, no such coordinates, or noise that is none.
         StateError: arrays of other shapes, or not finite.
     """
-    skeleton = body.skeleton
+    skeleton = body.skeleton if isinstance(body, BodyNode) else None
+    if skeleton is None:
+        raise ModelError(f"estimate_payload: expected a body of a skeleton, got {body!r}")
     n = skeleton.num_dofs
-    rows = [as_numbers(value) for value in (positions, velocities, accelerations, torques)]
+    rows = [numbers_or_nan(value) for value in (positions, velocities, accelerations, torques)]
     for name, value in zip((*_STATES, "torques"), rows, strict=True):
         if value.ndim != 2 or value.shape != (len(rows[0]), n) or not len(value) or not np.isfinite(value).all():
             raise StateError(f"estimate_payload: {name}: expected finite (samples, {n}), got shape {value.shape}")
-    used = np.flatnonzero(np.abs(np.array(skeleton.jacobian(body))).any(axis=0)) if dofs is None else np.asarray(dofs)
+    if dofs is None:
+        used = np.flatnonzero(np.abs(np.array(skeleton.jacobian(body))).any(axis=0))
+    else:
+        used = np.atleast_1d(np.asarray(dofs))
+        if used.ndim != 1 or used.dtype.kind not in "iu" or not used.size or not ((used >= 0) & (used < n)).all():
+            raise ModelError(f"estimate_payload: dofs: expected indices below {n}, at least one, got {dofs!r}")
     Y, b = [], []
     for q, u, a, tau in zip(*rows, strict=True):
         Y.append(quantities.inverse_dynamics_regressor(skeleton, q, u, a, bodies=[body.index])[used])
         b.append((tau - skeleton.inverse_dynamics(q, u, a))[used])
     A, y = np.concatenate(Y), np.concatenate(b)
-    scale = np.maximum(np.linalg.norm(A, axis=0), 1e-300)
+    scale = np.linalg.norm(A, axis=0)
+    scale = np.where(scale > 0.0, scale, 1.0)
     U, s, Vt = np.linalg.svd(A / scale, full_matrices=False)
     kept = s > _RANK * s[0] if s[0] > 0.0 else np.zeros(len(s), bool)
     parameters = Vt[kept].T @ ((U[:, kept].T @ y) / s[kept]) / scale

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import ModelError
 from kido.manipulation.manipulability import chosen_rows
-from kido.math.transform import as_numbers, as_positive, as_vector, number_or_nan
+from kido.math.transform import as_positive, as_vector, number_or_nan, numbers_or_nan
 
 Array = NDArray[np.float64]
 
@@ -57,7 +57,7 @@ def contact_wrenches(
     Raises:
         ModelError: arrays of other shapes, coefficients that are none.
     """
-    p, n = (as_numbers(value) for value in (points, normals))
+    p, n = (numbers_or_nan(value) for value in (points, normals))
     if p.ndim != 2 or p.shape[1:] != (3,) or p.shape != n.shape or not (np.isfinite(p).all() and np.isfinite(n).all()):
         raise ModelError(f"contact wrenches: expected finite points and normals (n, 3), got {p.shape} and {n.shape}")
     sizes = np.linalg.norm(n, axis=1)
@@ -94,7 +94,7 @@ def grasp_quality(wrenches: ArrayLike, rows: str | Sequence[int] = "all") -> Gra
 
     Source: Ferrari and Canny (1992), "Planning optimal grasps"; sums of contact forces bounded by 1.
     """
-    w = as_numbers(wrenches)
+    w = numbers_or_nan(wrenches)
     if w.ndim != 2 or w.shape[1:] != (6,) or not np.isfinite(w).all():
         raise ModelError(f"grasp quality: expected finite wrenches (k, 6), got an array of shape {w.shape}")
     w = w[:, chosen_rows(rows)]

@@ -12,17 +12,16 @@ from kido.attributes import FixedAttributes
 from kido.collision import CollisionOption, CollisionResult, DistanceOption, DistanceResult
 from kido.collision.group import Member
 from kido.errors import KidoError, ModelError, NameLookupError
+from kido.manipulation.planned_scene import checker_of, refuse_open_loops
 from kido.manipulation.srdf import RobotDescription
-from kido.math.transform import number_or_nan
-from kido.planning import CollisionChecker, Environment
+from kido.math.transform import as_flag, number_or_nan
+from kido.planning import CollisionChecker
 from kido.shapes import Box, Shape, Sphere
 from kido.simulation import CollisionFilter, World
-from kido.simulation.collision_filter import NO_SELF_COLLISION
 from kido.simulation.collision_group import WorldGroup
 from kido.skeleton import BodyNode, Group, ShapeNode, Skeleton
 
 DETAILS = ("exact", "box", "sphere")
-OWN_BODIES = "own bodies, not tested"  # reason of a robot's pairs while something hangs on it
 Place = Skeleton | BodyNode | ShapeNode
 
 
@@ -57,6 +56,7 @@ class CollisionScene(FixedAttributes):
         self._padding: dict[ShapeNode, float] = {}
         self._hidden: set[ShapeNode] = set()
         self._groups: dict[str, _SceneGroup] = {}
+        self._grasps: list[Any] = []  # `Grasps`, whose loops planned motions would tear
 
     @property
     def world(self) -> World:
@@ -82,6 +82,8 @@ class CollisionScene(FixedAttributes):
         self._own(robot)
         self.take_off(robot, "srdf: ")
         robot.self_collision = True
+        for grasps in self._grasps:
+            grasps.keep_tested(robot)
         solid = {body for body in robot.bodies if any(shape.collision for shape in body.shapes)}
         groups = _rigid_groups(robot)
         count = 0
@@ -213,46 +215,58 @@ class CollisionScene(FixedAttributes):
             more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
             raise CollisionError(f"{what}: in collision: {named}{more}", pairs)
 
-    def checker(self, part: Group, without: Iterable[Place] = (), **options: Any) -> CollisionChecker:
+    def checker(
+        self,
+        part: Group,
+        without: Iterable[Place] = (),
+        *,
+        closes_loops: bool = False,
+        spheres: RobotDescription | None = None,
+        **options: Any,
+    ) -> CollisionChecker:
         """What `kido.planning` plans motions of a part with, as all is now: the robot with what hangs on it.
 
-        Pairs of the robot's bodies that have a reason to touch may do so there. That a robot's `self_collision` is off,
-        so that its steps do not test it against itself, is none: motions are planned free of it all the same (without
-        the option `self_collision=False`). Shapes of the world's other skeletons are obstacles,
-        but for hidden ones. Distances to be kept are the largest paddings of the robot and of the others, added up.
+        Pairs of bodies that have a reason to touch may do so there, the robot's own and those of the robot and others.
+        That a robot's `self_collision` is off, so that its steps do not test it against itself, is none, nor that
+        neither of two moves: motions are planned free of it all the same (without the option `self_collision=False`).
+        Shapes of the world's other skeletons are obstacles. Hidden shapes are left out, on the robot too. Distances to
+        be kept are the largest paddings of the robot and of the others, added up, or more.
+
+        Obstacles that only some of the robot's bodies may touch are to the checker as bodies of the robot that stand
+        still. So another body that touches one in each of some random states may touch it too, as `CollisionChecker`
+        says of bodies.
 
         Args:
             part: coordinates to plan with, of one robot of the world.
             without: skeletons, bodies or shapes that are no obstacles: such as what an object rests on until lifted.
+            closes_loops: what is planned keeps loops of grasps closed, as `ConstrainedRRTConnect` does with tasks for
+                them; else a part that moves one side of a loop is refused.
+            spheres: a description whose spheres stand for the shapes of the bodies that have any in it, as they are in
+                the file; None: shapes as they are.
             options: of `CollisionChecker`.
 
         Raises:
-            ModelError: a part of several robots, or of none here; and as `CollisionChecker`.
+            ModelError: a part of several robots, or of none here; one that would tear a loop; and as
+                `CollisionChecker`.
+            NameLookupError: spheres of a body that the robot lacks.
         """
         robots = part.skeletons if isinstance(part, Group) else ()
         if len(robots) != 1 or robots[0] not in self._world.skeletons:
             raise ModelError(
                 f"collision scene: checker: expected a part of a robot of {self._world.name!r}, got {part!r}"
             )
-        robot = robots[0]
-        environment = Environment.of_world(self._world, robot)
+        if spheres is not None and not isinstance(spheres, RobotDescription):
+            raise ModelError(f"collision scene: checker: spheres: expected a RobotDescription, got {spheres!r}")
+        if not as_flag(closes_loops, "collision scene: checker: closes_loops"):
+            refuse_open_loops(part, [g for held in self._grasps for g in held.held if g.closes_loop])
         left_out = self._hidden | {shape for place in without for shape in self._shapes(place, "checker")}
-        for shape in left_out:
-            if shape.body.skeleton is not robot and shape.collision:
-                environment.remove(f"{shape.body.skeleton.name}/{shape.body.name}/{shape.name}")
-        solid = [body for body in robot.bodies if any(shape.collision for shape in body.shapes)]
-        pairs = [
-            (a.name, b.name)
-            for a, b in itertools.combinations(solid, 2)
-            if self.reasons(a, b) - {NO_SELF_COLLISION, OWN_BODIES} or self._hides(a, b)
-        ]
-        own = [self._padding.get(shape, 0.0) for body in robot.bodies for shape in body.shapes]
-        most, others = max(own, default=0.0), [p for s, p in self._padding.items() if s.body.skeleton is not robot]
-        margins = {"margin": most + max(others, default=0.0), "self_margin": 2.0 * most}
-        chosen: dict[str, Any] = {"dofs": list(part.dofs), "ignored_pairs": pairs} | margins | options
-        return CollisionChecker(robot, environment, **chosen)
+        return checker_of(self, robots[0], part, left_out, spheres, options)
 
-    # For groups ------------------------------------------------------------------------------------------------
+    # For grasps and groups -------------------------------------------------------------------------------------
+
+    def know(self, grasps: Any) -> None:
+        """Have in mind what these `Grasps` hold: their loops, and whom they have tested against itself."""
+        self._grasps.append(grasps)
 
     def shown(self, member: Member) -> Member | None:
         """A shape of the world as the scene has it; None: hidden."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from kido.attributes import dataclass
-from kido.errors import KidoError, NameLookupError
+from kido.errors import KidoError, ModelError, NameLookupError
 from kido.io.xml import Node, Remarks, add, document, number, parse, to_text, vector
 from kido.math.transform import as_flag
 from kido.skeleton import BodyNode, Joint, Skeleton
@@ -81,11 +81,12 @@ class RobotDescription:
         states: named positions of groups.
         end_effectors: groups at the ends of others.
         virtual_joints: what roots hang on.
-        passive_joints: names of joints without actuators.
+        passive_joints: names of joints without actuators; parts (`find_parts`) leave them out.
         disabled: pairs of bodies that are not tested.
         enabled: pairs that are, though one of them is in `disabled_by_default`.
         disabled_by_default: bodies tested with nothing but what `enabled` says.
-        spheres: (body, ((x, y, z, radius), ...)) in body axes [m], where a file has them.
+        spheres: (body, ((x, y, z, radius), ...)) in body axes [m], where a file has them; those without size are left
+            out. `CollisionScene.checker` takes them in place of shapes.
         remarks: what a reader left out or took otherwise than written.
     """
 
@@ -181,13 +182,16 @@ class RobotDescription:
 
         Raises:
             NameLookupError: no such group, or the skeleton lacks a joint or body that it names.
+            ModelError: a group that contains itself.
             KidoError: the tip of a chain is not below its base.
         """
         found: set[Joint] = set()
         self._collect(name, skeleton, found)
         return [joint for joint in skeleton.joints if joint in found]
 
-    def _collect(self, name: str, skeleton: Skeleton, found: set[Joint]) -> None:
+    def _collect(self, name: str, skeleton: Skeleton, found: set[Joint], above: tuple[str, ...] = ()) -> None:
+        if name in above:
+            raise ModelError(f"robot {self.name!r}: group {name!r} contains itself: {' > '.join((*above, name))}")
         group = self.group(name)
         virtual = {joint.name: joint.child_link for joint in self.virtual_joints}
         found |= {skeleton.body(link).parent_joint for link in group.links}
@@ -196,7 +200,7 @@ class RobotDescription:
         for base, tip in group.chains:
             found |= {body.parent_joint for body in bodies_between(skeleton.body(base), skeleton.body(tip), name)}
         for inner in group.groups:
-            self._collect(inner, skeleton, found)
+            self._collect(inner, skeleton, found, (*above, name))
 
     def positions_of(self, state: str, skeleton: Skeleton, group: str | None = None) -> dict[str, tuple[float, ...]]:
         """Positions by joint of a group state.
@@ -356,7 +360,11 @@ class _Reader:
         found = []
         for sphere in node.children("sphere"):
             x, y, z = sphere.vector("center", 3).tolist()
-            found.append((x, y, z, sphere.number("radius")))
+            radius = sphere.number("radius")
+            if not radius >= 0.0:
+                raise sphere.error(f"{sphere.describe()}: radius: expected a number not below 0, got {radius:g}")
+            if radius > 0.0:  # files have spheres of no size for links without shapes
+                found.append((x, y, z, radius))
         return node.required_attribute("link"), tuple(found)
 
 
