@@ -13,7 +13,8 @@ from kido.collision import CollisionGroup, RaycastOption
 from kido.devices.sensors import rounded
 from kido.errors import ModelError, NameLookupError, StateError
 from kido.math.transform import as_transform, numbers_or_nan
-from kido.rendering import DEVICES, Camera, CameraNode, Images, Renderer
+from kido.rendering import Camera, CameraNode, Images, Renderer
+from kido.rendering.renderer import DEVICES
 from kido.simulation import World
 from kido.skeleton import BodyNode
 from kido.systems import Noise, Output, Parameter, PythonModel
@@ -30,28 +31,20 @@ class _Looking(PythonModel):
 
     def __init__(self, name: str | None, rate: Any, **values: Any):
         super().__init__(name, rate=rate, **values)
-        self._check_range(self.nearest, self.farthest)
+        self._check_range()
         self._held: tuple[World, Any] | None = None
 
-    def _check_range(self, nearest: float, farthest: float) -> None:
-        if not nearest < farthest:
-            raise ModelError(
-                f"model {self.path!r}: nearest is {nearest:g} m and farthest {farthest:g} m; expected less"
-            )
-
-    def set_parameters(self, **values: Any) -> None:
-        new: dict[str, Any] = {"nearest": self.nearest, "farthest": self.farthest}
-        for key in new:
-            if key in values:
-                new[key] = float(self.declared[key].checked(values[key], f"model {self.path!r}: parameter {key!r}"))
-        self._check_range(**new)
-        super().set_parameters(**values)
+    def _check_range(self) -> None:
+        least, most = self.nearest, self.farthest
+        if not least < most:
+            raise ModelError(f"model {self.path!r}: nearest is {least:g} m and farthest {most:g} m; expected less")
 
     def _make(self, world: World) -> Any:
         """What is asked."""
         raise ModelError(f"model {self.path!r}: looks at nothing")
 
     def _asked(self) -> Any:
+        self._check_range()
         world = self.system_of(self.path).world
         if world is None:
             raise ModelError(f"model {self.path!r}: it looks at a world, and its system has none")

@@ -2,6 +2,6 @@
 
 from kido.rendering.camera import Camera, CameraNode, Pinhole, look_at
 from kido.rendering.deforming import Deformation
-from kido.rendering.renderer import DEVICES, Images, Renderer
+from kido.rendering.renderer import Images, Renderer
 
-__all__ = ["DEVICES", "Camera", "CameraNode", "Deformation", "Images", "Pinhole", "Renderer", "look_at"]
+__all__ = ["Camera", "CameraNode", "Deformation", "Images", "Pinhole", "Renderer", "look_at"]
