@@ -12,6 +12,7 @@ from kido.attributes import dataclass
 from kido.batch import Batch
 from kido.errors import ModelError
 from kido.ik import IkSolver
+from kido.ik.coupling import coupling_of
 from kido.math.transform import as_positive, as_vector, numbers_or_nan
 from kido.reprs import brief
 from kido.skeleton import BodyNode, Skeleton
@@ -60,7 +61,8 @@ def reach_map(
     Args:
         body: the body.
         cell: edge of a cell [m].
-        samples: random positions; coordinates without limits take a turn of pi each way [rad, m], those with one limit
+        samples: random positions, of which those that mimic others follow these, and LOCKED ones and modes of flexible
+            bodies stay; coordinates without limits take a turn of pi each way [rad, m], those with one limit
             2 pi from there.
         offset: the point in the body's axes [m].
         seed: of the random numbers.
@@ -73,15 +75,18 @@ def reach_map(
     for what, value, least in (("samples", samples, 1), ("seed", seed, 0)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
             raise ModelError(f"{what}: expected a whole number from {least} on, got {value!r}")
-    low = np.array([d.position_lower_limit for d in skeleton.dofs])
-    high = np.array([d.position_upper_limit for d in skeleton.dofs])
+    coupling = coupling_of(skeleton)
+    dofs = coupling.every()
+    low, high = coupling.limits(skeleton.position_lower_limits, skeleton.position_upper_limits, dofs)
     below = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0 * np.pi, -np.pi))
     low, high = below, np.where(np.isfinite(high), high, below + 2.0 * np.pi)
-    q = low + (high - low) * np.random.default_rng(seed).random((int(samples), skeleton.num_dofs))
+    q = np.tile(skeleton.positions, (int(samples), 1))
+    q[:, dofs] = low + (high - low) * np.random.default_rng(seed).random((int(samples), len(dofs)))
+    coupling.spread(q, dofs)
     batch = Batch(skeleton)
     X = batch.forward_kinematics(q)[:, body.index]
     places = X[:, :3, :3] @ point + X[:, :3, 3]
-    J = batch.jacobian(q, body.index, point)[:, 3:]
+    J = coupling.columns(batch.jacobian(q, body.index, point)[:, 3:], dofs)
     measure = np.sqrt(np.maximum(np.linalg.det(J @ np.swapaxes(J, 1, 2)), 0.0))
     extent = np.ptp(places, axis=0)
     if np.prod(extent / edge + 1.0) > _MOST_CELLS:

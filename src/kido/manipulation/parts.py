@@ -12,6 +12,7 @@ from kido import quantities
 from kido.attributes import dataclass
 from kido.errors import ModelError, StateError
 from kido.ik import IkResult, IkSolver
+from kido.ik.coupling import coupling_of
 from kido.ik.model import carrier_of
 from kido.manipulation.manipulability import Manipulability, chosen_rows
 from kido.math.transform import as_flag, as_positive, numbers_or_nan
@@ -146,7 +147,7 @@ class Part(Group):
     def solver(self) -> IkSolver:
         """Finds positions of the part for poses of its tip; made once, with the settings that it has by default."""
         if self._solver is None or self._solver.skeleton is not self.skeleton:
-            self._solver = IkSolver(self.tip, [dof.name for dof in self.dofs])
+            self._solver = IkSolver(self.tip, self._leads())
         return self._solver
 
     def inverse_kinematics(
@@ -184,10 +185,15 @@ class Part(Group):
             self.positions = self.of(found.positions)
         return found
 
+    def _leads(self) -> NDArray[np.int64]:
+        """Its coordinates that move by themselves: that mimic no others, which follow, and are not LOCKED."""
+        own, coupling = self.shares[0].dofs, coupling_of(self.skeleton)
+        return np.array(own)[(coupling.master[own] == own) & ~coupling.locked[own]]
+
     def _avoiding(self, checker: CollisionChecker) -> IkSolver:
         """A solver that avoids what a checker refuses."""
         if self._avoids is None or self._avoids[0] is not checker:
-            self._avoids = checker, IkSolver(self.tip, [dof.name for dof in self.dofs], avoid=checker)
+            self._avoids = checker, IkSolver(self.tip, self._leads(), avoid=checker)
         return self._avoids[1]
 
     def follow(self, poses: ArrayLike, start: ArrayLike | None = None, jump: float = 0.5) -> Array:
@@ -207,7 +213,7 @@ class Part(Group):
             raise ModelError(f"part {self.name!r}: follow: poses: expected (samples, 4, 4), got shape {path.shape}")
         if not self.num_dofs:
             raise ModelError(f"part {self.name!r}: follow: it has no coordinates that could move its tip")
-        solver = IkSolver(self.tip, [dof.name for dof in self.dofs], attempts=1)
+        solver = IkSolver(self.tip, self._leads(), attempts=1)
         q, found = self.of(self.whole_positions(start)), []
         for k, pose in enumerate(path):
             result = self.inverse_kinematics(pose, q, solver=solver)
@@ -280,12 +286,16 @@ class Part(Group):
         origin = (X @ start.transform_from_parent)[:3, 3]
         q = np.repeat(self.whole_positions()[None], samples, axis=0)
         q[:, self.shares[0].dofs] = rng.uniform(low, high, (samples, self.num_dofs))
+        coupling_of(self.skeleton).spread(q, self._leads())
         points = np.array([quantities.world_transform(self.skeleton, row, self.tip)[:3, 3] for row in q])
         distances = np.linalg.norm(points - origin, axis=1)
         return Reach(self._bound(low, high), float(distances.max()), float(distances.min()), points)
 
     def _sampled_limits(self) -> tuple[Array, Array]:
         low, high = np.array(self.position_lower_limit), np.array(self.position_upper_limit)
+        robot, leads = self.skeleton, self._leads()
+        at = np.isin(self.shares[0].dofs, leads)  # limits of these keep also what mimics them within limits
+        low[at], high[at] = coupling_of(robot).limits(robot.position_lower_limits, robot.position_upper_limits, leads)
         for k, dof in enumerate(self.dofs):
             if np.isfinite(low[k]) and np.isfinite(high[k]):
                 continue
