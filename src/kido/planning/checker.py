@@ -349,7 +349,7 @@ class CollisionChecker(FixedAttributes):
         if not isinstance(shape, Shape):
             raise ShapeError(f"attach {name!r}: expected a kido shape, got {type(shape).__name__}")
         names = [b.name for b in self.skeleton.bodies]
-        carrier = body if isinstance(body, str) else getattr(body, "name", body)
+        carrier = body if isinstance(body, str) else str(getattr(body, "name", body))
         for wanted in (carrier, *touching):
             if wanted not in names:
                 raise NameLookupError("body", wanted, names)

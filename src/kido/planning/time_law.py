@@ -232,7 +232,7 @@ def grid_of(curve: CurveLike, points: Any, interval: tuple[float, float] | None)
     if np.ndim(points) == 0:
         if isinstance(points, bool) or not isinstance(points, int | np.integer) or points < 3:
             raise StateError(f"points: expected a whole number of at least 3 or an array, got {points!r}")
-        s = np.linspace(*ends, int(points))
+        s = np.linspace(ends[0], ends[1], int(points))
         if knots is None:
             return s
         inside = np.asarray(knots, float)
