@@ -16,6 +16,7 @@ from kido.kernels.inertia import inertia_of, rigid_momentum
 from kido.kernels.integration import advance
 from kido.simulation.balance import SLOW, place_anew
 
+ROUNDING = 1e-9  # share of the energy of what floats that is not told from none beside that of its centre of mass
 SMALL_CORRECTION = 1e-7  # [m or rad] less than that changes no energy to speak of
 
 
@@ -40,7 +41,7 @@ def changes_energy(t, w, pr, tree_index, most, h):
 def energy_of_motion(t, d, base, first, last, u):
     """Twice the kinetic energy of links first..last-1 at velocities u [J]; uses d.B.
 
-    Less that of their centre of mass where they float, on link `base`; -1: they do not.
+    Less that of their centre of mass where they float, on link `base`, or 0 if that leaves rounding; -1: they do not.
     """
     link_velocities(t, d, first, last, u)
     energy = x = y = z = 0.0
@@ -54,7 +55,10 @@ def energy_of_motion(t, d, base, first, last, u):
             x, y, z, mass = x + g[3], y + g[4], z + g[5], mass + t.mass[i]
     for k in range(t.first_dof[first], t.first_dof[last]):
         energy += t.armature[k] * u[k] * u[k]
-    return energy if base < 0 else energy - (x * x + y * y + z * z) / mass
+    if base < 0:
+        return energy
+    rest = energy - (x * x + y * y + z * z) / mass
+    return rest if rest > ROUNDING * energy else 0.0
 
 
 @kernel
