@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import kido
@@ -203,3 +204,24 @@ def test_a_kernel_is_called_from_python_beside_a_root_that_contains_it():
     result = run(SYMBOLS)
     assert result.returncode == 0, result.stderr
     assert result.stdout == "(0.5, 0.0, 0.0)\n"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_callers_are_linked_before_what_they_call(seed):
+    """What nothing calls yet is not linked: so each library comes behind all that call it, once."""
+    from kido.jit.deferred import RawLibrary
+
+    rng = np.random.default_rng(seed)
+    libraries = [object.__new__(RawLibrary) for _ in range(30)]
+    for k, library in enumerate(libraries):
+        later = libraries[k + 1 :]
+        chosen = rng.permutation(len(later))[: rng.integers(0, 4)]
+        library._linking_libraries = [later[int(c)] for c in chosen]
+        library._finalized = False
+    root = object.__new__(RawLibrary)
+    root._linking_libraries, root._finalized = libraries[:3], False
+    found = root.called()
+    place = {id(library): k for k, library in enumerate(found)}
+    assert len(place) == len(found)
+    for library in found:
+        assert all(place[id(library)] < place[id(callee)] for callee in library._linking_libraries)

@@ -63,20 +63,24 @@ class RawLibrary(JITCodeLibrary):
         self._final_module.link_in(ll_module)
 
     def called(self) -> list[Any]:
-        """All libraries that this one calls, directly or not, each once, in the order of their first use."""
+        """All libraries that this one calls, directly or not, each once, callers before what they call.
+
+        In that order, as what nothing calls yet is not linked: processes name functions alike, and of two by one name
+        the first is taken, which calls other libraries than the second.
+        """
         seen: set[Any] = set()
         found: list[Any] = []
 
         def visit(library):
-            for callee in library._linking_libraries:
+            for callee in reversed(library._linking_libraries):
                 if callee not in seen:
                     seen.add(callee)
-                    found.append(callee)
                     if isinstance(callee, RawLibrary) and not callee._finalized:
                         visit(callee)
+                    found.append(callee)
 
         visit(self)
-        return found
+        return found[::-1]
 
     def _get_module_for_linking(self):
         """The raw code, unless this is a root already; in others it may stand many times, and vanish when inlined."""
