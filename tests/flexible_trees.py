@@ -28,7 +28,7 @@ def random_modes(rng: np.random.Generator, number: int = 3, points: int = 8, dam
     masses, rho = rng.uniform(0.1, 1.0, points), rng.normal(size=(points, 3))
     A = rng.normal(size=(number, number))
     shapes, stiffness = orthogonal(masses, rng.normal(size=(points, 3, number)) * 0.3, 5.0 * A @ A.T + np.eye(number))
-    bend = 0.3 * rng.normal(size=(2, 2, 3, number, number))
+    bend = 0.3 * rng.spawn(1)[0].normal(size=(2, 2, 3, number, number))
     bend += bend.swapaxes(3, 4)
     nodes = [
         ModeNode(name, rho[k], shapes[k], 0.5 * rng.normal(size=(3, number)), *bend[k]) for k, name in enumerate("ab")

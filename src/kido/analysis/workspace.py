@@ -13,6 +13,7 @@ from kido.batch import Batch
 from kido.errors import ModelError
 from kido.ik import IkSolver
 from kido.ik.coupling import coupling_of
+from kido.math.counts import as_count
 from kido.math.transform import as_positive, as_vector, numbers_or_nan
 from kido.reprs import brief
 from kido.skeleton import BodyNode, Skeleton
@@ -72,16 +73,14 @@ def reach_map(
     """
     skeleton = _skeleton_of(body)
     edge, point = as_positive(cell, "cell", "m"), as_vector(offset, "offset")
-    for what, value, least in (("samples", samples, 1), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise ModelError(f"{what}: expected a whole number from {least} on, got {value!r}")
+    samples, seed = as_count(samples, "samples", 1), as_count(seed, "seed", 0)
     coupling = coupling_of(skeleton)
     dofs = coupling.every()
     low, high = coupling.limits(skeleton.position_lower_limits, skeleton.position_upper_limits, dofs)
     below = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0 * np.pi, -np.pi))
     low, high = below, np.where(np.isfinite(high), high, below + 2.0 * np.pi)
-    q = np.tile(skeleton.positions, (int(samples), 1))
-    q[:, dofs] = low + (high - low) * np.random.default_rng(seed).random((int(samples), len(dofs)))
+    q = np.tile(skeleton.positions, (samples, 1))
+    q[:, dofs] = low + (high - low) * np.random.default_rng(seed).random((samples, len(dofs)))
     coupling.spread(q, dofs)
     batch = Batch(skeleton)
     X = batch.forward_kinematics(q)[:, body.index]

@@ -207,7 +207,7 @@ def integrate_settled(x, w, j):
                 most, _ = speeds(w, w.problem, t.first_dof[first], t.first_dof[last])
                 if changes_energy(t, w, w.problem, tree_index, most, h):
                     place_anew(t, w.data, first, last)
-                move_balanced(t, w.data, w, w.problem, tree_index, h, c.sweep_push)
+                move_balanced(t, w.data, w, w.problem, tree_index, most, h, c.sweep_push)
             hand_back(t, w.data, w, w.problem, first, last, h)
         else:
             w.integrate_share(w, tree_index, tree_index + 1, 0)

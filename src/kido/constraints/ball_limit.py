@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from kido.constraints.constraint import UserConstraint, read_only
 from kido.errors import ModelError
@@ -54,7 +54,10 @@ class BallLimit(UserConstraint):
         return float(np.linalg.norm(self._turn()))
 
     def _turn(self) -> Array:
-        return Rotation.from_rotvec(np.asarray(self._joint.positions)).as_rotvec()
+        """The shortest rotation vector of the joint's rotation."""
+        turn = np.asarray(self._joint.positions)
+        angle = math.hypot(*turn)
+        return turn * (math.remainder(angle, 2.0 * math.pi) / angle) if angle > math.pi else turn
 
     @property
     def error(self) -> Array:

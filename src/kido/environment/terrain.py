@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kido.errors import FileFormatError, ModelError
 from kido.libraries import library
+from kido.math.counts import as_count
 from kido.math.transform import as_positive, as_vector, number_or_nan, numbers_or_nan
 from kido.shapes import Heightmap
 
@@ -33,8 +34,7 @@ def rough_heights(rows: int, columns: int, *, deviation: float = 0.1, exponent: 
     Source: D. Turcotte, Fractals and Chaos in Geology and Geophysics (1997), section 7.5.
     """
     for name, given, least in (("rows", rows, 2), ("columns", columns, 2), ("seed", seed, 0)):
-        if not isinstance(given, int | np.integer) or isinstance(given, bool) or given < least:
-            raise ModelError(f"rough_heights: {name}: expected a whole number from {least} on, got {given!r:.100}")
+        as_count(given, f"rough_heights: {name}", least)
     if not np.isfinite(number_or_nan(exponent)):
         raise ModelError(f"rough_heights: exponent: expected a finite number, got {exponent!r:.100}")
     as_positive(deviation, "rough_heights: deviation", "m")

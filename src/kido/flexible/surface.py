@@ -103,9 +103,10 @@ class ModeSurface:
         swung = np.cross(turn, arm)  # (v, n, 3)
         twice = np.cross(turn[:, :, None], swung[:, None])
         twice = 0.5 * (twice + twice.swapaxes(1, 2))
+        turned = np.cross(self.second_rotation[self.station], self.arms[:, :, None, None], axis=1)
         return (
             self.translation[self.station] + swung.swapaxes(1, 2),
-            self.second_order[self.station] + np.moveaxis(twice, 3, 1),
+            self.second_order[self.station] + turned + np.moveaxis(twice, 3, 1),
         )
 
     def values(self, field: str, eta: Array) -> Array:

@@ -13,6 +13,7 @@ from kido.attributes import dataclass
 from kido.errors import ModelError, NameLookupError, StateError
 from kido.identification.estimate import Estimate
 from kido.identification.parameters import Array
+from kido.integrators.integrator import count
 from kido.math.transform import as_positive, numbers_or_nan
 from kido.optimization import GaussNewtonSolver, ModularLeastSquares, Problem, Solution, central_differences
 from kido.reprs import brief
@@ -73,8 +74,7 @@ def fit_rollouts(
         )
     if y.size <= len(names) or not np.isfinite(y).all():
         raise ModelError(f"measured: expected more than {len(names)} finite numbers, got {y.size}")
-    if isinstance(grid, bool) or not isinstance(grid, int | np.integer) or grid < 1:
-        raise ModelError(f"grid: expected a whole number above 0, got {grid!r}")
+    grid = count(grid, "grid")
     if not callable(simulate):
         raise ModelError(f"simulate: expected a function of parameters, got {simulate!r}")
     given_noise = None if noise is None else as_positive(noise, "noise")
@@ -160,8 +160,7 @@ def fit_contact(
         raise ModelError(f"fit contact: expected a kido.World, got {world!r:.80}")
     if not isinstance(bodies, Mapping) or not any(bodies.values()):
         raise ModelError(f"fit contact: bodies: expected names of properties by body, got {bodies!r:.80}")
-    if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
-        raise ModelError(f"fit contact: every: expected a whole number above 0, got {every!r}")
+    every = count(every, "fit contact: every")
     wanted: list[tuple[str, str]] = [(body, kind) for body, kinds in bodies.items() for kind in kinds]
     for body, kind in wanted:
         _body(world, body)

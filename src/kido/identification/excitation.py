@@ -13,6 +13,7 @@ from kido.errors import ModelError
 from kido.identification.base import BaseParameters, base_parameters
 from kido.identification.estimate import each_above_zero
 from kido.identification.parameters import Array, DynamicParameters
+from kido.math.counts import as_count
 from kido.math.transform import as_positive, numbers_or_nan
 from kido.reprs import brief
 
@@ -115,9 +116,8 @@ def exciting_motion(
     unfit = [j.name for j in skeleton.joints if j.num_dofs > 1]
     if unfit:
         raise ModelError(f"exciting motion: expected joints with one coordinate each, got joint {unfit[0]!r}")
-    for what, count, least in (("harmonics", harmonics, 1), ("trials", trials, 1), ("seed", seed, 0)):
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < least:
-            raise ModelError(f"{what}: expected a whole number from {least} on, got {count!r}")
+    harmonics, trials = as_count(harmonics, "harmonics", 1), as_count(trials, "trials", 1)
+    seed = as_count(seed, "seed", 0)
     base = base_parameters(parameters, seed=seed)
     period = as_positive(period, "period", "s")
     low, high = _limits(parameters, position_limits)

@@ -17,7 +17,7 @@ from kido.attributes import FixedAttributes
 from kido.devices import Altimeter, BallisticEntry, Parachute, PoweredDescent, Propellant, ThrusterCluster
 from kido.devices.attitude import turn_about
 from kido.environment import MARS, Drag, Site, Wind, rough_heights
-from kido.errors import FileFormatError, ModelError, StateError
+from kido.errors import ModelError, StateError
 from kido.integrators import DormandPrince
 from kido.models.scenes import whole
 from kido.models.space import ENGINES, FOOT, PAD, engine_directions, lander
@@ -25,6 +25,7 @@ from kido.shapes import Heightmap
 from kido.simulation import World, WorldSnapshot
 from kido.skeleton import FreeJoint, Skeleton
 from kido.systems import BodyPort, Checkpoint, Dispersion, Input, JointPort, MassPort, Model, Output, Parameter, System
+from kido.systems.writing import writing
 
 RANGE = 0.206346  # [rad] from the entry to the place of landing, seen from the planet's centre
 TILE, SPACING = 49, 1.0  # points of the ground, and how far apart they are [m]
@@ -359,10 +360,12 @@ def dispersed(
     """
     number, processes = whole(number, "dispersed", "landings"), whole(processes, "dispersed", "processes")
     found = {} if path is None else _known(Path(path), seed)
-    _check_writable(path)
     missing = [run for run in range(number) if run not in found]
     with ExitStack() as stack:
-        file = None if path is None else stack.enter_context(Path(path).open("a", encoding="utf-8"))
+        file = None
+        if path is not None:
+            with writing(path) as target:
+                file = stack.enter_context(target.open("a", encoding="utf-8"))
         if processes > 1:
             pool = stack.enter_context(ProcessPoolExecutor(processes, mp_context=get_context("spawn")))
             landed: Iterable[dict[str, float]] = (
@@ -376,14 +379,6 @@ def dispersed(
                 file.write(json.dumps(result) + "\n")
                 file.flush()
     return [found[run] for run in range(number)]
-
-
-def _check_writable(path: str | Path | None) -> None:
-    if path is not None:
-        try:
-            Path(path).open("a", encoding="utf-8").close()
-        except OSError as error:
-            raise FileFormatError(Path(path), None, f"cannot be written: {error!s:.200}") from error
 
 
 def _known(path: Path, seed: int) -> dict[int, dict[str, float]]:

@@ -203,7 +203,7 @@ class CollisionChecker(FixedAttributes):
         groups, pairs = merged(groups, pairs, self._links)
         self._owners = [name for group in groups for name in group.owners]
         samples, lanes = (0, 1) if JIT_DISABLED else (LANES, LANES)
-        robot = robot_table(self.skeleton, self._tree, self._layout, self._links, groups, pairs, self.names)
+        robot = robot_table(self._tree, self._layout, self._links, groups, pairs, self.names)
         robot.margin, robot.self_margin = self._margins
         data: Any = data_for(self._tree, samples=samples)
         data.q[:] = self._held[:, None] if samples else self._held

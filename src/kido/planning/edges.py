@@ -7,7 +7,7 @@ import math
 from kido.jit import callback, entry, kernel, view
 from kido.math.so3 import advance_rotation_vector
 from kido.planning.space import ROTATION, length_of, way_between
-from kido.planning.states import CERTIFIED, SAMPLED
+from kido.planning.states import CERTIFIED, SAMPLED, place_followers
 from kido.planning.tables import EDGE
 
 
@@ -35,9 +35,7 @@ def place_on_edge(e, c):
         d.q[column[k]] = e.start[k] + s * e.way[k]
     if e.flat == 0:
         place_rotations(e, c)
-    b = c.robot
-    for i in range(b.follower.shape[0]):
-        d.q[b.follower[i]] = b.ratio[i] * d.q[b.leader[i]] + b.offset[i]
+    place_followers(c)
 
 
 @kernel

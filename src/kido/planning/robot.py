@@ -86,7 +86,7 @@ class Layout(NamedTuple):
         columns: planned coordinates.
         driven: coordinates that move with them: themselves and what mimics them.
         place_of: for each of these, the place in `columns` of what it moves with.
-        ratio: and its rate per rate of that one.
+        ratio, offset: its rate per rate of that one, and its position where that one is at zero.
         path: for each link, which driven coordinates move it.
         place: links whose poses depend on them, parents first.
         length: for each link, most that its origin can be from its parent's [m].
@@ -96,6 +96,7 @@ class Layout(NamedTuple):
     driven: list[int]
     place_of: NDArray[np.int64]
     ratio: Array
+    offset: Array
     path: list[frozenset[int]]
     place: list[int]
     length: Array
@@ -150,7 +151,7 @@ def layout_of(skeleton: Skeleton, tree: Any, columns: NDArray[np.int64], held: A
             if not is_turn(tree, i, k):
                 slide = max(abs(tree.lower[k]), abs(tree.upper[k])) if k in moved else abs(held[k])
                 length[i] += slide if tree.kind[i] in SLIDES else np.inf
-    return Layout(columns, driven, place_of, coupling.ratio[driven], path, place, length)
+    return Layout(columns, driven, place_of, coupling.ratio[driven], coupling.offset[driven], path, place, length)
 
 
 def body_group(body: BodyNode, links: Any, tolerance: float, most: int) -> Group | None:
@@ -238,7 +239,6 @@ def reaches(tree: Any, layout: Layout, link: int, spheres: SphereTree) -> Array:
 
 
 def robot_table(
-    skeleton: Skeleton,
     tree: Any,
     layout: Layout,
     links: Any,
@@ -257,19 +257,19 @@ def robot_table(
                 pair_reach[row, at] = max(reach[a, at], reach[b, at])
     share = np.zeros((len(layout.driven), len(layout.columns)))  # of what each driven coordinate moves, by planned one
     share[np.arange(len(layout.driven)), layout.place_of] = np.abs(layout.ratio)
-    coupling, followers = coupling_of(skeleton), layout.driven[len(layout.columns) :]
+    follow = slice(len(layout.columns), None)  # of what is driven
     spheres = [group.tree for group in groups]
     made = ROBOT(
         places=len(layout.place), columns=len(layout.columns), groups=len(groups), groups1=len(groups) + 1,
-        spheres=int(first[-1]), pairs=len(pairs), followers=len(followers),
+        spheres=int(first[-1]), pairs=len(pairs), followers=len(layout.driven[follow]),
     )  # fmt: skip
     made.tree, made.things = tree, len(names)
     made.place[:], made.column[:], made.link[:], made.first[:] = layout.place, layout.columns, link, first
     made.moves[:] = [bool(layout.path[i]) for i in link]
     made.pair[:] = np.array(pairs, np.int64).reshape(-1, 2)
     made.reach[:], made.pair_reach[:] = reach.reshape(-1, len(layout.driven)) @ share, pair_reach @ share
-    made.follower[:], made.leader[:] = followers, coupling.master[followers]
-    made.ratio[:], made.offset[:] = coupling.ratio[followers], coupling.offset[followers]
+    made.follower[:], made.leader[:] = layout.driven[follow], layout.columns[layout.place_of[follow]]
+    made.ratio[:], made.offset[:] = layout.ratio[follow], layout.offset[follow]
     if groups:
         made.centre[:] = np.concatenate([s.centres for s in spheres])
         made.radius[:] = np.concatenate([s.radii for s in spheres])

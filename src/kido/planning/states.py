@@ -300,15 +300,22 @@ def check_eight(check, every, certified, unused):
 
 
 @kernel
+def place_followers(c):
+    """Where coordinates are that mimic planned ones, from where these are."""
+    b, q = c.robot, c.data.q
+    for i in range(b.follower.shape[0]):
+        q[b.follower[i]] = b.ratio[i] * q[b.leader[i]] + b.offset[i]
+
+
+@kernel
 def check_rows(c, n, Q, first):
     """Check eight states of Q from a row on; the last one again where there are fewer."""
-    b, column, lanes = c.robot, c.robot.column, n.hit.shape[0]
+    column, lanes = c.robot.column, n.hit.shape[0]
     for lane in range(lanes):
         row = min(first + lane, Q.shape[0] - 1)
         for k in range(column.shape[0]):
             n.q[column[k] * lanes + lane] = Q[row, k]
-        for i in range(b.follower.shape[0]):
-            n.q[b.follower[i] * lanes + lane] = b.ratio[i] * n.q[b.leader[i] * lanes + lane] + b.offset[i]
+    place_followers(c)
     c.run(c, 1, SAMPLED)
 
 

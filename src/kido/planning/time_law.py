@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -144,24 +145,26 @@ def time_optimal(
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = np.abs(np.where(d1 > 0.0, high, low) / d1).min(axis=1)
     points_between = (s[:-1, None] + np.diff(s)[:, None] * np.arange(1, between + 1) / (between + 1)).ravel()
+    inner = [np.asarray(curve(points_between, k)) for k in (1, 2)] if between else []
     if between:
-        slope = np.abs(np.asarray(curve(points_between, 1)))
+        slope = np.abs(inner[0])
         with np.errstate(divide="ignore"):
             least = (np.minimum(high, -low) / slope).min(axis=1).reshape(len(s) - 1, -1).min(axis=1)
         rate = np.minimum(rate, np.minimum(np.append(least, np.inf), np.insert(least, 0, np.inf)))
     most = np.minimum((keep * rate) ** 2, 1e12)
-    asked = [(what, limits_of(value, what, n)) for what, value in (("acceleration", acceleration), ("force", force))
-             if value is not None]  # fmt: skip
-    asked = [(what, found) for what, found in asked if what == "force" or np.isfinite(found).any()]
-    if not asked:
+    limits = {"acceleration": limits_of(acceleration, "acceleration", n)}
+    if not np.isfinite(limits["acceleration"]).any():
+        del limits["acceleration"]
+    if force is not None:
+        limits["force"] = limits_of(force, "force", n)
+    if not limits:
         raise StateError("time_optimal: expected a limit of acceleration or of force, or the law would jump")
-    names, limits = [what for what, _ in asked], [found for _, found in asked]
-    lower, upper = (keep * np.concatenate(some) for some in zip(*limits, strict=True))
-    rows = _rows(names, skeleton, curve, s, d1, d2)
+    lower, upper = (keep * np.concatenate(some) for some in zip(*limits.values(), strict=True))
+    rows = _rows(limits, skeleton, curve, s, d1, d2)
     x = _fastest(rows, lower, upper, s, most)
     if between:
-        inner = _rows(names, skeleton, curve, points_between, *(np.asarray(curve(points_between, k)) for k in (1, 2)))
-        x = _held_between(rows, inner, lower, upper, s, most, x)
+        within = _rows(limits, skeleton, curve, points_between, *inner)
+        x = _held_between(rows, within, lower, upper, s, most, x)
     law = TimeLaw(curve, s, np.sqrt(x))
     if jerk is None:
         return law
@@ -172,7 +175,7 @@ def time_optimal(
 Rows = tuple[Array, Array, Array]
 
 
-def _rows(names: list[str], skeleton: Any, curve: CurveLike, s: Array, d1: Array, d2: Array) -> Rows:
+def _rows(names: Collection[str], skeleton: Any, curve: CurveLike, s: Array, d1: Array, d2: Array) -> Rows:
     """a, b, c (points, limits) of what is limited, a u + b x + c."""
     n = d1.shape[1]
     a, b, c = np.zeros((3, len(s), n * len(names)))

@@ -113,11 +113,10 @@ def move_tree(t, d, pr, first, last, h, swept):
 
 
 @kernel
-def move_balanced(t, d, w, pr, tree_index, h, swept):
+def move_balanced(t, d, w, pr, tree_index, most, h, swept):
     """`move_tree`, with the energy of what the position correction moves, and momentum as
-    `kido.simulation.balance` has it; transforms are those of mid-step."""
+    `kido.simulation.balance` has it; transforms are those of mid-step, and `most` is the fastest of `speeds`."""
     first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
-    most, _ = speeds(w, pr, t.first_dof[first], t.first_dof[last])
     base = floating_base(t, first, last) if most > 0.0 and w.grounded[tree_index] == 0 else -1
     if base >= 0 and not is_loose(t, base):
         base = -1
@@ -139,7 +138,7 @@ def move_and_balance(t, d, w, pr, tree_index, h, swept):
     most, change = speeds(w, pr, t.first_dof[first], t.first_dof[last])
     if change > 0.0 and h * most > SLOW and w.row_origins.steady[t.first_dof[first]] == UNSTEADY:
         add_products(t, d, w, pr, tree_index, h)
-    move_balanced(t, d, w, pr, tree_index, h, swept)
+    move_balanced(t, d, w, pr, tree_index, most, h, swept)
 
 
 @kernel

@@ -58,10 +58,12 @@ from kido.solvers.problem import (
 )
 from kido.solvers.row_space import has_room
 from kido.solvers.rows import apply_impulses, clear_island, complete, fastest_approach, num_segments, segment
+from kido.solvers.smoothing_newton import has_cones, smoothing_newton
 
 HOPELESS = 1e200  # beside what is asked: not a number, or as good as none
 # Newton's method in row space: of more rows a step costs too many sweeps.
 FEW_ROWS, FEW_SWEEPS, FEW_STEPS, FEW_ROUNDS = 36, 12, 6, 5
+SMOOTH_STEPS = 80  # and of those on smoothed cones, of which many do
 # Newton's method on the exact laws, and sweeps where it stagnates; largest island in rows, and rows from which on
 # sweeps come first, but for islands of one robot.
 TREE_STEPS, LAW_STEPS, LAW_SWEEPS, LAW_ROUNDS, LAW_ROWS, HEAP_ROWS = 30, 25, 8, 5, 600, 400
@@ -146,7 +148,8 @@ def sweep_and_factor(c, island, rows, cap):
     """
     first, steps = int(c.first_sweeps), int(c.newton_steps)
     in_rows = has_room(c, island)
-    few = rows <= FEW_ROWS and in_rows
+    smooth = in_rows and has_cones(c, island)
+    few = in_rows and (rows <= FEW_ROWS or smooth)
     done = 0
     if few:
         first = FEW_SWEEPS
@@ -155,10 +158,13 @@ def sweep_and_factor(c, island, rows, cap):
     swept = c.sweeper(c, island, min(cap, first))
     cap -= swept
     done += swept
-    for _ in range(FEW_ROUNDS if few and swept > 0 else 0):
+    for k in range(FEW_ROUNDS if few and swept > 0 else 0):
         if merit(c, island) <= 1.0:
             break
-        done += newton_in_rows(c, island, FEW_STEPS)
+        if smooth and (k > 1 or rows > FEW_ROWS):
+            done += smoothing_newton(c, island, SMOOTH_STEPS, (k + 1) % 2)
+        else:
+            done += newton_in_rows(c, island, FEW_STEPS)
         if merit(c, island) <= 1.0:
             break
         swept = c.sweeper(c, island, min(cap, FEW_SWEEPS))

@@ -152,8 +152,8 @@ def linearize(c, island, first, n):
 
 
 @kernel
-def eliminate(c, n, first):
-    """Solve factor[:n, :n] x = STEP_ROW in place, with row exchanges. False if singular."""
+def eliminate(c, n, first, slot):
+    """Solve factor[:n, :n] x = a row of the history in place, with row exchanges. False if singular."""
     t = c.factor
     h = c.history
     for k in range(n):
@@ -166,19 +166,19 @@ def eliminate(c, n, first):
         if best != k:
             for j in range(k, n):
                 t[k, j], t[best, j] = t[best, j], t[k, j]
-            h[STEP_ROW, first + k], h[STEP_ROW, first + best] = h[STEP_ROW, first + best], h[STEP_ROW, first + k]
+            h[slot, first + k], h[slot, first + best] = h[slot, first + best], h[slot, first + k]
         inverse = 1.0 / t[k, k]
         for i in range(k + 1, n):
             a = t[i, k] * inverse
             if a != 0.0:
                 for j in range(k + 1, n):
                     t[i, j] -= a * t[k, j]
-                h[STEP_ROW, first + i] -= a * h[STEP_ROW, first + k]
+                h[slot, first + i] -= a * h[slot, first + k]
     for k in range(n - 1, -1, -1):
-        x = h[STEP_ROW, first + k]
+        x = h[slot, first + k]
         for j in range(k + 1, n):
-            x -= t[k, j] * h[STEP_ROW, first + j]
-        h[STEP_ROW, first + k] = x / t[k, k]
+            x -= t[k, j] * h[slot, first + j]
+        h[slot, first + k] = x / t[k, k]
     return True
 
 
@@ -258,7 +258,7 @@ def newton_steps(c, island, first, n, merit, cap):
     while done < cap and merit > 1.0 and done < gained + NEWTON_PATIENCE:
         linearize(c, island, first, n)
         done += 1
-        if not eliminate(c, n, first):
+        if not eliminate(c, n, first, STEP_ROW):
             break
         share = 1.0
         defect = defect2(c, island, first, n, share)

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from kido.attributes import FixedAttributes
-from kido.errors import FileFormatError, StateError
+from kido.errors import StateError
 from kido.simulation import WorldSnapshot
+from kido.systems.writing import writing
 
 _FORMAT = "kido system checkpoint 2"
 CLOCK = ("now", "parts", "part", "ticked", "steps", "located", "events")  # integers of SYSTEM
@@ -68,11 +69,8 @@ class Checkpoint(FixedAttributes):
                 self._world.save(name)
                 parts["world"] = np.frombuffer(name.read_bytes(), np.uint8)
         head = json.dumps({"format": _FORMAT, "topology": self._topology}).encode()
-        try:
-            with Path(path).open("wb") as file:
-                np.savez_compressed(file, head=np.frombuffer(head, np.uint8), **parts)
-        except OSError as error:
-            raise FileFormatError(Path(path), None, f"cannot be written: {error!s:.200}") from error
+        with writing(path) as target, target.open("wb") as file:
+            np.savez_compressed(file, head=np.frombuffer(head, np.uint8), **parts)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Checkpoint:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kido.attributes import dataclass
-from kido.errors import FileFormatError, ModelError
+from kido.errors import ModelError
 from kido.reprs import brief
 from kido.systems import programs
 from kido.systems import schema as kinds
@@ -18,6 +18,7 @@ from kido.systems.assembly import Assembly
 from kido.systems.declarations import Input, Output, Parameter, State
 from kido.systems.drawing import as_svg
 from kido.systems.model import Model
+from kido.systems.writing import writing
 
 if TYPE_CHECKING:
     from kido.systems.engine import Engine
@@ -95,7 +96,8 @@ def draw(system: System, path: str | os.PathLike[str]) -> None:
     if kind not in _PICTURES:
         raise ModelError(f"draw: expected a file that ends in {', '.join(f'.{k}' for k in _PICTURES)}, got {path!r}")
     if kind == "svg":
-        _write(path, as_svg(system).encode())
+        with writing(path) as target:
+            target.write_bytes(as_svg(system).encode())
         return
     program = shutil.which("dot")
     if program is None:
@@ -106,14 +108,8 @@ def draw(system: System, path: str | os.PathLike[str]) -> None:
     done = subprocess.run([program, f"-T{kind}"], input=as_dot(system).encode(), capture_output=True)
     if done.returncode != 0:
         raise ModelError(f"draw: dot failed: {done.stderr.decode(errors='replace'):.300}")
-    _write(path, done.stdout)
-
-
-def _write(path: str | os.PathLike[str], content: bytes) -> None:
-    try:
-        Path(path).write_bytes(content)
-    except OSError as error:
-        raise FileFormatError(Path(path), None, f"cannot be written: {error!s:.200}") from error
+    with writing(path) as target:
+        target.write_bytes(done.stdout)
 
 
 def _part_lines(assembly: Assembly, indent: str) -> list[str]:

@@ -18,6 +18,7 @@ from kido.constraints import (
     WeldJointConstraint,
 )
 from kido.io.mjcf.actuators import ActuatorReader
+from kido.io.mjcf.shapes import DEFAULT_SOLREF
 from kido.io.mjcf.trees import BALL, NO_CONSTRAINTS, NO_FRICTION, NO_LIMITS, pose
 from kido.simulation import World
 from kido.skeleton import BodyNode, DegreeOfFreedom
@@ -28,7 +29,6 @@ Array = NDArray[np.float64]
 CONNECT, WELD, OF_JOINTS, OF_TENDONS = range(4)  # mjtEq
 ON_BODIES = 1  # mjOBJ_BODY
 NO_EQUALITIES = 1 << 1  # of mjtDisableBit
-DEFAULT_SOLREF = (0.02, 1.0)
 
 
 class CurveCoupling(UserConstraint):

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from kido.io.mjcf.remarks import LeftOut
+from kido.io.mjcf.shapes import DEFAULT_SOLIMP, DEFAULT_SOLREF
 from kido.io.mjcf.trees import BALL, HINGE, SLIDE
 
 __all__ = ["say_what_is_not_read"]
 
-SOLREF, SOLIMP = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)
 OVERRIDE = 1  # of mjtEnableBit
 INTEGRATORS = {1: "RK4", 2: "implicit", 3: "implicitfast", 4: "discrete"}
 RIGID = "solref and solimp of {} are left out: they hold rigidly"
@@ -30,7 +30,7 @@ def say_what_is_not_read(model: Any, left_out: LeftOut) -> None:
         ("tendon", "sol{}_fri", m.tendon_frictionloss > 0.0, RIGID.format("dry friction")),
     ):
         ref, imp = (np.asarray(getattr(m, f"{prefix}_{key.format(part)}")) for part in ("ref", "imp"))
-        soft = ~(np.isclose(ref, SOLREF).all(axis=1) & np.isclose(imp, SOLIMP).all(axis=1))
+        soft = ~(np.isclose(ref, DEFAULT_SOLREF).all(axis=1) & np.isclose(imp, DEFAULT_SOLIMP).all(axis=1))
         _say(m, left_out, prefix, soft & where, what)
     _say(m, left_out, "jnt", m.jnt_springyield != 0.0, "springs that yield are elastic")
     felt = m.jnt_actgravcomp.astype(bool) & m.jnt_actfrclimited.astype(bool) & bool(np.any(m.body_gravcomp))
