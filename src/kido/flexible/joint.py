@@ -15,7 +15,6 @@ SURFACE = "surface"
 """Name of the shape that is seen of a flexible body."""
 
 if TYPE_CHECKING:
-    from kido.skeleton import ShapeNode
     from kido.skeleton.state.arrays import StateArrays
 
 
@@ -47,11 +46,12 @@ class ModalJoint(Joint):
         found = () if body is None or self.modes.surface is None else body.shapes
         return any(node.name == SURFACE and node.collision for node in found)
 
-    def shape_now(self, node: ShapeNode) -> Shape:
+    def shape_now(self, node: Any) -> Shape:
         """The surface as it is deformed; other shapes move with the body's frame, as they are."""
+        shape = super().shape_now(node)
         surface = self.modes.surface
         if surface is None or node.name != SURFACE:
-            return node.shape
+            return shape
         return Mesh(surface.vertices + surface.displacements(self.positions), surface.faces, collide_as="triangles")
 
     def _kind_of_coordinate(self, k: int) -> CoordinateKind:

@@ -11,10 +11,12 @@ they need not be touched in many steps to come.
 What that does not solve, and other islands of at most `newton_rows` rows, is swept until its tolerances or for
 `first_sweeps` sweeps, and goes to the proximal Newton method. Others are swept in row velocities
 (`kido.solvers.row_space`), for FEW_SWEEPS sweeps, and some of Newton's steps in row space (`kido.solvers.newton`) take
-turns with them: they are cheap where rows are few. Then, or without them, an island of at most `small_rows` rows is
-swept until `tolerance` or for `sweeps` sweeps in all. What it has then is enough within `acceptance` times the
-tolerances; otherwise ADMM goes on from there, and the impulses with the smaller certified residual stay. A larger
-island is swept until `tolerance_large` or for `sweeps_large` sweeps, and its residual tells how good it is.
+turns with them: they are cheap where rows are few. Of more rows, or after some turns, cones are smoothed instead
+(`kido.solvers.smoothing_newton`), which solves most islands whose cases cycle. Then, or without them, an island of at
+most `small_rows` rows is swept until `tolerance` or for `sweeps` sweeps in all. What it has then is enough within
+`acceptance` times the tolerances; otherwise ADMM goes on from there, and the impulses with the smaller certified
+residual stay. A larger island is swept until `tolerance_large` or for `sweeps_large` sweeps, and its residual tells how
+good it is.
 
 **A chosen solver** leaves the solution in the impulses and u, says in `island_ended` how it ended and returns its
 iterations. Whatever it says, `measure_island` measures what it left on the exact cone; numbers that are not finite, and
@@ -63,7 +65,7 @@ from kido.solvers.smoothing_newton import has_cones, smoothing_newton
 HOPELESS = 1e200  # beside what is asked: not a number, or as good as none
 # Newton's method in row space: of more rows a step costs too many sweeps.
 FEW_ROWS, FEW_SWEEPS, FEW_STEPS, FEW_ROUNDS = 36, 12, 6, 5
-SMOOTH_STEPS = 80  # and of those on smoothed cones, of which many do
+SMOOTH_STEPS = 80  # and of those on smoothed cones, of which none is dear beside sweeps to their cap
 # Newton's method on the exact laws, and sweeps where it stagnates; largest island in rows, and rows from which on
 # sweeps come first, but for islands of one robot.
 TREE_STEPS, LAW_STEPS, LAW_SWEEPS, LAW_ROUNDS, LAW_ROWS, HEAP_ROWS = 30, 25, 8, 5, 600, 400

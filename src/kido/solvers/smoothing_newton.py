@@ -206,7 +206,11 @@ def multiply_rows(c, n, first, source, target):
 
 @kernel
 def search_line(c, island, first, n, m, size):
-    """Go along STEP until |F|, `size` at first, falls enough; X and Y are what is reached. Returns |F| and the share."""
+    """Go along STEP until |F|, `size` at first, falls enough; X and Y are what is reached.
+
+    Returns:
+        |F| and the share of the step.
+    """
     h = c.history
     multiply_rows(c, n, first, STEP, RATE_Y)
     for k in range(first, first + n):

@@ -16,6 +16,7 @@ from kido.attributes import FixedAttributes, check_options
 from kido.errors import ModelError
 from kido.joints import ActuatorType, JointKind
 from kido.math.transform import as_flag, as_transform
+from kido.shapes import Shape
 from kido.skeleton.aspects import Carrier
 from kido.skeleton.host import edits
 from kido.skeleton.joints.actuator import JointActuation, Mimic
@@ -35,7 +36,6 @@ from kido.skeleton.naming import candidates, checked_name
 
 if TYPE_CHECKING:
     from kido.joints.trace import Tape
-    from kido.shapes import Shape
     from kido.skeleton.body_node import BodyNode
     from kido.skeleton.frames.frame import Frame
     from kido.skeleton.joints.compound_joint import Hinge
@@ -381,8 +381,15 @@ class Joint(JointActuation, JointMotion, Carrier, FixedAttributes):
         return None
 
     def shape_now(self, node: Any) -> Shape:
-        """Geometry of a shape (`ShapeNode`) of the parent body as it is now, deformed where modes deform it."""
-        return node.shape
+        """Geometry of a shape (`ShapeNode`) of the parent body as it is now, deformed where modes deform it.
+
+        Raises:
+            ModelError: no shape node.
+        """
+        shape = getattr(node, "shape", None)
+        if not isinstance(shape, Shape):
+            raise ModelError(f"shape now: expected a ShapeNode, got {node!r}")
+        return shape
 
     def _axes(self) -> NDArray[np.float64]:
         """Three axes and the pitch [m/rad], as the tree stores them."""
