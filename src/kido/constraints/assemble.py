@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kido.constraints.contact import add_contact, add_spin, ask_responses, pool_size, segment_length
+from kido.constraints.impact_time import NEVER
 from kido.constraints.joint import (
     add_actuator,
     add_friction,
@@ -141,6 +142,7 @@ def begin_assembly(t, d, c, pr, src):
     begin_description(t, d, src)
     make_responses(t, d, responses)
     src.num_impacts = 0
+    src.first_meeting = NEVER
     return ASSEMBLED
 
 

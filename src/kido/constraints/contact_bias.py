@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 
 from kido.constraints.applied_forces import applied_forces
-from kido.constraints.impact_time import leave_out, may_be_timed, note_impact
-from kido.constraints.row_origins import SHALLOW_SOFTNESS, SOFT_SPEED, biases
+from kido.constraints.impact_time import leave_out, may_be_timed, note_impact, note_meeting
+from kido.constraints.row_origins import SHALLOW_SOFTNESS, SOFT_SPEED, biases, next_middle, rest_of_step
 from kido.constraints.springs import resolved_share, set_spring_row
 from kido.constraints.surfaces import ERP_CFM, SPRING_DAMPER, SPRING_DAMPER_AT_END, TIME_CONSTANT, surface_motion
 from kido.constraints.wrenches import wrench_of
@@ -75,25 +75,26 @@ def set_spring(c, pr, src, s, k, block, properties, compliance, before):
 
 
 @kernel
-def rebound(e, gap, approach, rate, h):
+def rebound(e, gap, approach, rate, rest):
     """Coefficient of restitution that gives a step's rebound the energy of an exact impact.
 
-    In a step, the speed of approach is that of the step's end, where the gap would be g_- = g - (h/2) |v|; it
-    leaves with e' |v| from g_+ = g + (h/2) e' |v|. The impact itself is at gap 0, so that under an approach
-    accelerated by a the energy per mass afterwards should be e^2 (v^2 / 2 + a g_-) = (e' v)^2 / 2 + a g_+.
+    In a step, the speed of approach is that of the step's end, where the gap would be g_- = g - r |v|, with r the rest
+    of the step after its middle; it leaves with e' |v| from g_+ = g + r e' |v|. The impact itself is at gap 0, so that
+    under an approach accelerated by a the energy per mass afterwards should be
+    e^2 (v^2 / 2 + a g_-) = (e' v)^2 / 2 + a g_+.
 
     Args:
         e: coefficient of restitution.
         gap: g at mid-step [m].
         approach: v, negative [m/s].
         rate: a, the acceleration of approach by forces, see `approach_rate` [m/s^2].
-        h: time step [s].
+        rest: r, half a time step [s].
 
     Returns:
         e' with e in g_+, between 0 and e.
     """
-    half = -0.5 * h * approach
-    square = e * e + 2.0 * rate * (e * e * (gap - half) - gap - e * half) / (approach * approach)
+    way = -rest * approach
+    square = e * e + 2.0 * rate * (e * e * (gap - way) - gap - e * way) / (approach * approach)
     return min(math.sqrt(square), e) if square > 0.0 else 0.0
 
 
@@ -112,25 +113,44 @@ def segment_rate(t, d, pr, src, body, at, dof, length):
 
 
 @kernel
+def row_rate(t, d, pr, src, block, row, a, b):
+    """Rate of row 0, 1 or 2 of a contact block of bodies a and b by standing forces, J M^-1 f [m/s^2]."""
+    one, two = pr.len_a[block], pr.len_b[block]
+    return segment_rate(t, d, pr, src, a, pr.at_a[block] + row * one, pr.dof_a[block], one) + segment_rate(
+        t, d, pr, src, b, pr.at_b[block] + row * two, pr.dof_b[block], two
+    )
+
+
+@kernel
 def approach_rate(t, d, pr, src, block, a, b):
     """Acceleration of approach of a contact block by the forces that do work in a step: -J M^-1 f [m/s^2].
 
     The impulse p moves the end of the step by (h/2) M^-1 J^T p, over which the forces f do the work -(h/2) p a.
     Velocity products are not among them: they do none, and a rebound that made up for them would gain energy.
     """
-    return -(
-        segment_rate(t, d, pr, src, a, pr.at_a[block], pr.dof_a[block], pr.len_a[block])
-        + segment_rate(t, d, pr, src, b, pr.at_b[block], pr.dof_b[block], pr.len_b[block])
-    )
+    return -row_rate(t, d, pr, src, block, 0, a, b)
 
 
 @kernel
-def rebound_of_sweep(e, gap, approach, rate, h):
+def rebound_of_sweep(e, gap, approach, rate, rest):
     """`rebound` for a swept contact that was passed before now: its gap g < 0 is made up for by the position
-    correction, so that the body leaves from g_+ = e' (|g| + (h/2) |v|), as the exact impact would have it."""
-    half = -0.5 * h * approach
-    square = e * e + 2.0 * rate * (e * e * (gap - half) - e * (half - gap)) / (approach * approach)
+    correction, so that the body leaves from g_+ = e' (|g| + r |v|), as the exact impact would have it."""
+    way = -rest * approach
+    square = e * e + 2.0 * rate * (e * e * (gap - way) - e * (way - gap)) / (approach * approach)
     return min(math.sqrt(square), e) if square > 0.0 else 0.0
+
+
+@kernel
+def rebound_here(t, d, pr, src, block, e, approach, rate, a, b):
+    """Rebound at a middle that was moved to the impact: velocities are those there, which forces of the rest change."""
+    row, rest = pr.row[block], rest_of_step(src)
+    pr.bias[row] = rest * rate
+    pr.bias[row + 1] -= rest * row_rate(t, d, pr, src, block, 1, a, b)
+    pr.bias[row + 2] -= rest * row_rate(t, d, pr, src, block, 2, a, b)
+    if src.newton_restitution != 0:
+        pr.bias[row] += e * (approach + rest * rate)
+    else:
+        pr.restitution[block] = e
 
 
 @kernel
@@ -179,20 +199,24 @@ def usual_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b):
     if c.restitution[k] > 0.0:
         approach = first_velocity(pr, block, pr.u_free)
         if approach < -src.restitution_speed:
-            if gap + 0.5 * h * approach > 0.0:
+            rest = rest_of_step(src)
+            if gap + rest * approach > 0.0:
                 return False
             rate = approach_rate(t, d, pr, src, block, a, b)
+            if src.middle != 0.5 * h and c.swept[k] == 0:
+                rebound_here(t, d, pr, src, block, c.restitution[k], approach, rate, a, b)
+                return True
             if c.swept[k] != 0 and gap < 0.0:
-                e = rebound_of_sweep(c.restitution[k], gap, approach, rate, h)
+                e = rebound_of_sweep(c.restitution[k], gap, approach, rate, rest)
                 push_out(c, pr, block, gap, e, h)
             else:
-                e = rebound(c.restitution[k], gap, approach, rate, h)
+                e = rebound(c.restitution[k], gap, approach, rate, rest)
             if src.newton_restitution != 0:
                 pr.bias[row] = e * approach
             else:
                 pr.restitution[block] = e
             return True
-        if gap > src.skin and gap + h * approach > 0.0:
+        if gap > src.skin and gap + next_middle(src) * approach > 0.0:
             return False
     if c.swept[k] != 0 and gap < 0.0:
         push_out(c, pr, block, gap, 0.0, h)
@@ -223,9 +247,12 @@ def usual_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b):
 def set_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b):
     """`usual_bias`, and a note of what may bounce at a time of its own (`kido.constraints.impact_time`)."""
     used = usual_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b)
-    if c.restitution[k] > 0.0 and pr.position_bias[block] != SOFT_BIAS and may_be_timed(c, pr, src, k, block):
-        note_impact(c, pr, src, k, block, a, b, approach_rate(t, d, pr, src, block, a, b))
-        if not used:
-            leave_out(pr, block)
-        return True
+    if c.restitution[k] > 0.0 and pr.position_bias[block] != SOFT_BIAS:
+        if may_be_timed(c, pr, src, k, block):
+            note_impact(c, pr, src, k, block, a, b, approach_rate(t, d, pr, src, block, a, b))
+            if not used:
+                leave_out(pr, block)
+            return True
+        if src.may_move != 0 and c.swept[k] == 0 and pr.more_count[block] == 0:
+            note_meeting(d, c, pr, src, k, block)
     return used

@@ -30,6 +30,7 @@ UNSTEADY, STRAIGHT, CENTRE = 0, 1, 2
 # How an impact is solved: alone; with all others, at its time; the same, at mid-step.
 ALONE, WITH_OTHERS, UNTIMED = 0, 1, 2
 LATE = 3.0  # [steps] an impact may be this late; what overlaps for longer never met
+LATEST = 1.0  # [steps] the same of one that a step's middle is moved to: nothing else is to have changed since then
 OUTSIDE = 1e6  # [m/s] bias that no impact of others makes up for
 NEVER = 1e300
 
@@ -61,7 +62,7 @@ def note_impact(c, pr, src, k, block, a, b, rate):
     n = src.num_impacts
     src.impact[n], src.impact_kind[n] = block, WITH_OTHERS if several else ALONE
     src.impact_body[n, 0], src.impact_body[n, 1] = a, b
-    src.impact_gap[n], src.impact_speed[n] = c.gap[k] - 0.5 * h * start, start
+    src.impact_gap[n], src.impact_speed[n] = c.gap[k] - src.middle * start, start
     src.impact_rate[n] = -rate
     src.impact_sum[n] = src.impact_way[n] = src.impact_time[n] = 0.0
     src.impact_placed[n] = NEVER
@@ -79,9 +80,26 @@ def leave_out(pr, block):
 
 
 @kernel
+def note_meeting(d, c, pr, src, k, block):
+    """Note when contact k of a tree that impacts cannot be timed of would rebound, if it is the first in the step."""
+    before, after = first_velocity(pr, block, d.u), first_velocity(pr, block, pr.u_free)
+    time, _ = time_of_meeting(src, c.gap[k] - src.middle * before, before, (after - before) / src.time_step)
+    if -LATEST * src.time_step <= time < src.first_meeting:
+        src.first_meeting = time
+
+
+@kernel
 def meeting(src, n):
-    """Time at which surfaces meet and their speed there; NEVER if they do not, or are too slow to bounce."""
-    g, v, a = src.impact_gap[n], src.impact_speed[n], src.impact_rate[n]
+    """`time_of_meeting` of an impact."""
+    return time_of_meeting(src, src.impact_gap[n], src.impact_speed[n], src.impact_rate[n])
+
+
+@kernel
+def time_of_meeting(src, g, v, a):
+    """Time at which surfaces meet and their speed there; NEVER if they do not, or are too slow to bounce.
+
+    g, v, a: gap, velocity along the normal and its rate at the step's start.
+    """
     square = v * v - 2.0 * a * g
     if not square > src.restitution_speed * src.restitution_speed:
         return NEVER, 0.0
@@ -111,7 +129,7 @@ def strike(pr, src, n, time, p):
     """Let an impulse act at a time: on u_free, and on all gaps and speeds that it changes."""
     b = src.impact[n]
     src.impact_sum[n] += p
-    src.impact_way[n] += (0.5 * src.time_step - time) * p
+    src.impact_way[n] += (src.middle - time) * p
     for side in range(2):
         dof, length, at = segment(pr, b, side)
         for j in range(length):
@@ -131,7 +149,7 @@ def add_impulses(pr, src):
     for n in range(src.num_impacts):
         row = pr.row[src.impact[n]]
         if src.impact_kind[n] == WITH_OTHERS and pr.restitution[src.impact[n]] > 0.0:
-            src.impact_way[n] = 0.5 * src.time_step - src.impact_time[n]  # times all of its impulses
+            src.impact_way[n] = src.middle - src.impact_time[n]  # times all of its impulses
         elif src.impact_sum[n] > 0.0:
             pr.impulse[row] += src.impact_sum[n]
             struck = 1

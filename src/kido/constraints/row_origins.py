@@ -18,7 +18,7 @@ pushed out goes on moving (Baumgarte 1972).
 from __future__ import annotations
 
 from kido.constraints.surfaces import SURFACES
-from kido.jit import Struct, floats, integer, integers, kernel, number, reference
+from kido.jit import Struct, floats, inlined, integer, integers, kernel, number, reference
 from kido.kernels.regularized_tree import REGULARIZED
 from kido.kernels.responses import RESPONSES
 from kido.kernels.touched_bodies import TOUCHED
@@ -44,6 +44,9 @@ class ROW_ORIGINS(Struct):
     actuator_impulse = floats("dofs", unit="N s", doc="impulse of a servo or a mimic's coupling in the last step")
     # Parameters.
     time_step = number("s")
+    middle = number("s", doc="from the step's start to where it is evaluated: half of it, or a tree's first impact")
+    may_move = integer(doc="1: that may be where a tree first rebounds (kido.simulation.middle)")
+    first_meeting = number("s", doc="of what rebounds with a tree, from the step's start on; 1e300: nothing does")
     erp = number(doc="share of a penetration that a step removes")
     slop = number("m", doc="penetration that is left alone")
     max_correction = number("m", doc="most that a step removes")
@@ -65,7 +68,7 @@ class ROW_ORIGINS(Struct):
     impact_changed = integers("blocks", doc="1: impacts of others changed them")
     impact_time = floats("blocks", unit="s", doc="of one that is solved with others, from the step's start on")
     impact_sum = floats("blocks", unit="N s", doc="impulses of those alone")
-    impact_way = floats("blocks", unit="N s^2", doc="impulses times (h/2 - t*)")
+    impact_way = floats("blocks", unit="N s^2", doc="impulses times (middle - t*)")
     # What the last assembly needed.
     blocks_needed = integer()
     rows_needed = integer()
@@ -89,6 +92,18 @@ SHALLOW_SOFTNESS = 1e-7  # of shallow contacts, beside their own compliance
 SOFT_SPEED = 1e-7  # [m/s] speed at which that softness yields at most
 
 
+@inlined
+def rest_of_step(src):
+    """Time from a step's middle to its end [s]."""
+    return src.time_step - src.middle
+
+
+@inlined
+def next_middle(src):
+    """Time from a step's middle to the next one's [s]."""
+    return rest_of_step(src) + 0.5 * src.time_step
+
+
 @kernel
 def distance_biases(src, gap):
     """Biases of the velocity and of the position correction [m/s] at a gap [m]; negative ones open it."""
@@ -101,7 +116,8 @@ def biases(src, gap, slop, most):
     h = src.time_step
     skin = src.skin
     if gap > 0.0:
-        return (src.skin_share * min(gap, skin) + max(gap - skin, 0.0)) / h, gap / h
+        ahead = next_middle(src)
+        return (src.skin_share * min(gap, skin) + max(gap - skin, 0.0)) / ahead, gap / ahead
     depth = max(-gap - slop, 0.0)
     if src.baumgarte != 0:
         return -min(src.erp * depth, most) / h, 0.0

@@ -212,20 +212,20 @@ def turned_back(w, time, a):
 
 
 @kernel
-def closing_spin(inertia, inverse, w, half):
-    """w_new with I w_new = exp(-half w_new) I w, to third order: the spin by which a body turns in its last half."""
+def closing_spin(inertia, inverse, w, rest):
+    """w_new with I w_new = exp(-rest w_new) I w, to third order: the spin by which a body turns after mid-step."""
     momentum = multiply_symmetric(inertia, w[0], w[1], w[2])
     a = spin_up(inertia, inverse, w)
-    new = w[0] + half * a[0], w[1] + half * a[1], w[2] + half * a[2]
+    new = w[0] + rest * a[0], w[1] + rest * a[1], w[2] + rest * a[2]
     for _ in range(2):
-        b = turned_back(new, half, momentum)
+        b = turned_back(new, rest, momentum)
         new = multiply_symmetric(inverse, b[0], b[1], b[2])
     return new
 
 
 @kernel
-def fall(x, g, h):
-    """First half of a step h under gravity g of the bodies in the lanes x, and the velocities u_free."""
+def fall(x, g, middle, h):
+    """The first part of a step h, up to its middle, under gravity g of the bodies in the lanes x, and u_free."""
     q, w, v = _three(x, Q), _three(x, U), _three(x, U + 3)
     inertia, inverse, c = (
         _symmetric(x, CONSTANTS + INERTIA_AT),
@@ -235,15 +235,14 @@ def fall(x, g, h):
     start = to_matrix(q[0], q[1], q[2])
     v = rotate(start, v[0], v[1], v[2])
     xdot = _plus(v, 1.0, offset_velocity(start, w, c))
-    half = 0.5 * h
-    q = advance_rotation_vector(q[0], q[1], q[2], half * w[0], half * w[1], half * w[2])
+    q = advance_rotation_vector(q[0], q[1], q[2], middle * w[0], middle * w[1], middle * w[2])
     R = to_matrix(q[0], q[1], q[2])
     y, z = rotate(start, c[0], c[1], c[2]), rotate(R, c[0], c[1], c[2])
-    p = _plus(_plus(_plus(_three(x, Q + 3), 1.0, y), half, xdot), -1.0, z)
+    p = _plus(_plus(_plus(_three(x, Q + 3), 1.0, y), middle, xdot), -1.0, z)
     a = spin_up(inertia, inverse, w)
-    mid = _plus(w, half, a)
+    mid = _plus(w, middle, a)
     _put(x, OUT_V, rotate(R, mid[0], mid[1], mid[2]))
-    _put(x, OUT_V + 3, _plus(_plus(xdot, half, g), -1.0, offset_velocity(R, mid, c)))
+    _put(x, OUT_V + 3, _plus(_plus(xdot, middle, g), -1.0, offset_velocity(R, mid, c)))
     new = _plus(w, h, spin_up(inertia, inverse, mid))
     new = _times(energy_kept(inertia, w, new, h), new)
     new = _chosen(excess_turn(w, h), new, carried_spin(inertia, inverse, start, R, w))
@@ -259,8 +258,8 @@ def fall(x, g, h):
 
 
 @kernel
-def land(x, h):
-    """Second half of a step h of the bodies in the lanes x.
+def land(x, rest, h):
+    """The rest of a step h after its middle, of the bodies in the lanes x.
 
     U: the pseudo velocities of the position correction; NEW_U: those of the contact problem; START_U: of the step's
     start; FORCE: the constraint force on the linear coordinates. Out come OUT_Q; u and udot of the twist in body axes
@@ -273,19 +272,18 @@ def land(x, h):
         _three(x, CONSTANTS + COM_AT),
     )
     a = _three(x, START_U)
-    half = 0.5 * h
     fast = where_positive(excess_turn(a, h), 1.0, excess_turn(w, h))
     middle = to_matrix(q[0], q[1], q[2])
     xdot = _plus(v, 1.0, offset_velocity(middle, w, c))
-    turn = _chosen(fast, w, closing_spin(inertia, inverse, w, half))
-    b = turned_back(turn, half, multiply_symmetric(inertia, w[0], w[1], w[2]))
+    turn = _chosen(fast, w, closing_spin(inertia, inverse, w, rest))
+    b = turned_back(turn, rest, multiply_symmetric(inertia, w[0], w[1], w[2]))
     w = _chosen(fast, w, multiply_symmetric(inverse, b[0], b[1], b[2]))
-    turn = _plus(turn, 2.0, pseudo)  # takes no momentum with it, so that the energy is that without
-    q = advance_rotation_vector(q[0], q[1], q[2], half * turn[0], half * turn[1], half * turn[2])
+    turn = _plus(_times(rest, turn), h, pseudo)  # that takes no momentum with it, so the energy is that without
+    q = advance_rotation_vector(q[0], q[1], q[2], turn[0], turn[1], turn[2])
     R = to_matrix(q[0], q[1], q[2])
     y, z = rotate(middle, c[0], c[1], c[2]), rotate(R, c[0], c[1], c[2])
     b = _plus(_three(x, U + 3), 1.0, offset_velocity(middle, pseudo, c))
-    p = _plus(_plus(_plus(_plus(_three(x, Q + 3), 1.0, y), half, xdot), h, b), -1.0, z)
+    p = _plus(_plus(_plus(_plus(_three(x, Q + 3), 1.0, y), rest, xdot), h, b), -1.0, z)
     v = _plus(xdot, -1.0, offset_velocity(R, w, c))
     _put(x, OUT_Q, q)
     _put(x, OUT_Q + 3, p)

@@ -284,14 +284,33 @@ def place_anew(t, d, first, last):
 
 
 @kernel
+def momentum_at_end(t, d, w, base, last, wrench, p, middle, h):
+    """x_new and [L_new; P_new] of a tree whose transforms are those of the step's start.
+
+    Args:
+        wrench: `base_wrench`, about p, where the base's origin is at mid-step.
+        middle: of the step, from its start on.
+    """
+    n0, n1, n2, f0, f1, f2 = wrench
+    m, x, y, z = centre_of(t, d, base, last)
+    g = links_momentum(t, d, t.tree_body[t.tree_of_body[base]], base, last, w.start_u, x, y, z)
+    s = middle / m
+    x, y, z = x + s * g[3], y + s * g[4], z + s * g[5]
+    a, b, c = cross(p[0] - x, p[1] - y, p[2] - z, f0, f1, f2)
+    g = plus(g, (h * (n0 + a), h * (n1 + b), h * (n2 + c), h * f0, h * f1, h * f2))
+    s = (h - middle) / m
+    return (x + s * g[3], y + s * g[4], z + s * g[5]), g
+
+
+@kernel
 def wanted_momentum(t, d, w, first, base, last, h):
     """x_new and [L_new; P_new] of a tree that floats, whose positions are those of mid-step; moves the tree.
 
     In lanes too.
     """
     begin, end = t.first_dof[first], t.first_dof[last]
-    n0, n1, n2, f0, f1, f2 = base_wrench(t, d, w, first, base, last)
-    p0, p1, p2 = d.p[base, 0], d.p[base, 1], d.p[base, 2]
+    wrench = base_wrench(t, d, w, first, base, last)
+    p = d.p[base, 0], d.p[base, 1], d.p[base, 2]
     for k in range(begin, end):
         w.middle_q[k] = d.q[k]
         d.u[k] = w.start_u[k]
@@ -299,13 +318,31 @@ def wanted_momentum(t, d, w, first, base, last, h):
     place_anew(t, d, first, last)
     for k in range(begin, end):
         d.q[k] = w.middle_q[k]
-    m, x, y, z = centre_of(t, d, base, last)
-    g = links_momentum(t, d, first, base, last, w.start_u, x, y, z)
-    s = 0.5 * h / m
-    x, y, z = x + s * g[3], y + s * g[4], z + s * g[5]
-    a, b, c = cross(p0 - x, p1 - y, p2 - z, f0, f1, f2)
-    g = plus(g, (h * (n0 + a), h * (n1 + b), h * (n2 + c), h * f0, h * f1, h * f2))
-    return (x + s * g[3], y + s * g[4], z + s * g[5]), g
+    return momentum_at_end(t, d, w, base, last, wrench, p, 0.5 * h, h)
+
+
+@kernel
+def wanted_momentum_beside(t, d, w, first, base, last, h):
+    """`wanted_momentum` in a step whose middle was moved: m P + (h - m) P_new is short of constant forces F by
+    (m - h/2) h F."""
+    begin, end = t.first_dof[first], t.first_dof[last]
+    middle = w.row_origins.middle
+    wrench = base_wrench(t, d, w, first, base, last)
+    p = d.p[base, 0], d.p[base, 1], d.p[base, 2]
+    f0, f1, f2 = 0.0, 0.0, 0.0
+    for j in range(t.first_dof[base] + 3, t.first_dof[base] + 6):
+        f0 += w.constraint_force[j] * d.H[j, 3]
+        f1 += w.constraint_force[j] * d.H[j, 4]
+        f2 += w.constraint_force[j] * d.H[j, 5]
+    for k in range(begin, end):
+        w.middle_q[k], d.q[k] = d.q[k], w.given_q[k]
+    place_anew(t, d, first, last)
+    for k in range(begin, end):
+        d.q[k] = w.middle_q[k]
+    x, g = momentum_at_end(t, d, w, base, last, wrench, p, middle, h)
+    m, _, _, _ = centre_of(t, d, base, last)
+    s = (middle - 0.5 * h) * h / m
+    return (x[0] + s * (wrench[3] - f0), x[1] + s * (wrench[4] - f1), x[2] + s * (wrench[5] - f2)), g
 
 
 @kernel

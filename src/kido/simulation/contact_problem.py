@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from kido.constraints.deferred_rows import make_deferred_rows
-from kido.constraints.impact_time import CENTRE, STRAIGHT
+from kido.constraints.impact_time import CENTRE, STRAIGHT, UNSTEADY
 from kido.constraints.inertia import fill_inertia
 from kido.constraints.row_origins import ROW_ORIGINS
 from kido.constraints.tree_newton import tree_newton_island
@@ -89,6 +89,13 @@ def steady_trees(engine: Stepped) -> np.ndarray:
         elif one or kinds <= {JointKind.PRISMATIC, JointKind.TRANSLATIONAL}:
             steady[begin] = STRAIGHT
     return steady
+
+
+def has_unsteady_trees(engine: Stepped) -> bool:
+    """Whether there are trees whose impacts are where a step's middle is (`kido.simulation.middle`)."""
+    first = engine.tree.first_dof[engine.tree.tree_body]
+    moves = first[:-1] < first[1:]
+    return bool((steady_trees(engine)[first[:-1][moves]] == UNSTEADY).any())
 
 
 def _inertia_sizes(engine: Stepped) -> np.ndarray:
@@ -199,7 +206,7 @@ def new_arrays(
     write_options(row_origins, engine.options.settings)
     if keep is not None:
         problem.u_free[:] = keep.problem.u_free
-        row_origins.time_step = keep.row_origins.time_step
+        row_origins.time_step, row_origins.middle = keep.row_origins.time_step, keep.row_origins.middle
         row_origins.limit_impulse[:] = keep.row_origins.limit_impulse
         row_origins.friction_impulse[:] = keep.row_origins.friction_impulse
         row_origins.actuator_impulse[:] = keep.row_origins.actuator_impulse

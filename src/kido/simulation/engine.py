@@ -23,6 +23,7 @@ from kido.simulation.collision_filter import filter_arrays, is_tested
 from kido.simulation.contact_problem import (
     Arrays,
     first_room,
+    has_unsteady_trees,
     larger_arrays,
     likely_solvers,
     list_joints,
@@ -173,6 +174,7 @@ class Engine:
                 w.feature_struct[place, k] = 0 if own is None else own.address
         timed = fields["assemble"] is assemble_midpoint_stage and not w.loops.address and not w.soft.address
         self.row_origins.steady[: len(self.data.q)] = steady_trees(self) if timed else 0
+        self.row_origins.may_move = timed and ASK not in places and has_unsteady_trees(self)
         # For each call of a step, which takes a few microseconds.
         self.calls_users = (
             ASK in places
@@ -344,6 +346,7 @@ class Engine:
     def set_time_step(self) -> None:
         """The time step has changed."""
         self.world.time_step = self.row_origins.time_step = self.options.time_step
+        self.row_origins.middle = 0.5 * self.options.time_step
         self._set_sweep()
         self._set_springs()
 

@@ -20,7 +20,7 @@ from kido.math.so3 import cross
 from kido.simulation.actuation import resistance
 from kido.simulation.balance import begin_products, end_products, speeds
 from kido.simulation.integrate import move_tree
-from kido.simulation.predict import free_coupled, half_step, joint_loads, predict_trees, prescribe, whole_step, worse
+from kido.simulation.predict import free_coupled, hasten, joint_loads, predict_trees, prescribe, whole_step, worse
 from kido.simulation.row_motion import GIVEN, follow_pairs, forget_motion, unforced_accelerations
 from kido.simulation.world_struct import WORLD
 
@@ -39,7 +39,7 @@ def predict_flexible(t, d, f, w, first, last, h):
     status = articulated_inertias(t, d, f, first, last, h)
     velocities(t, d, f, first, last)
     accelerate(t, d, f, first, last)
-    half_step(d, begin, end, h)
+    hasten(d, begin, end, 0.5 * h)
     return int(status)
 
 

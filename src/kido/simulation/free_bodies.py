@@ -7,6 +7,7 @@ what acts on it alone, and lanes do not see each other: so results depend neithe
 from __future__ import annotations
 
 from kido.jit import LANES, kernel, lanes_view, view
+from kido.joints.frames import rotation_of
 from kido.kernels.free_lanes import (
     BODY_NUMBERS,
     CONSTANTS,
@@ -23,10 +24,13 @@ from kido.kernels.free_lanes import (
     START_U,
     Q,
     U,
+    centre_of_mass,
     fall,
     land,
+    offset_velocity,
 )
 from kido.simulation.correction import free_shares
+from kido.simulation.free_momentum import turned
 
 
 @kernel
@@ -88,10 +92,10 @@ def scatter_fall(t, d, w, pr, x, body, lane):
 
 
 @kernel
-def fall_together(t, d, w, pr, lanes, numbers, count, h):
+def fall_together(t, d, w, pr, lanes, numbers, count, middle, h):
     """Smooth motion of the bodies in the first lanes. Returns 0, or 1 + a coordinate whose motion is not finite."""
     x = lanes_view(FREE_LANES, lanes).x
-    fall(x, (t.gravity[0], t.gravity[1], t.gravity[2]), h)
+    fall(x, (t.gravity[0], t.gravity[1], t.gravity[2]), middle, h)
     c = view(FREE_LANES, numbers)
     status = 0
     for lane in range(count):
@@ -102,25 +106,47 @@ def fall_together(t, d, w, pr, lanes, numbers, count, h):
 
 
 @kernel
+def fall_beside(d, w, pr, number, body, k, share):
+    """Share of a step's change of velocity by forces of a body's centre of mass.
+
+    Positions by the velocities of the start up to mid-step, and by those of the end after it, lack as much where the
+    middle is that share of the step later than h/2.
+    """
+    c = centre_of_mass(number, body)
+    w0, u0 = w.start_u, pr.u_free
+    start = turned(d.q, k, (w0[k], w0[k + 1], w0[k + 2]), -w.row_origins.middle)
+    before = offset_velocity(start, (w0[k], w0[k + 1], w0[k + 2]), c)
+    after = offset_velocity(rotation_of(d, body), (u0[k], u0[k + 1], u0[k + 2]), c)
+    return (
+        share * (u0[k + 3] + after[0] - w0[k + 3] - before[0]),
+        share * (u0[k + 4] + after[1] - w0[k + 4] - before[1]),
+        share * (u0[k + 5] + after[2] - w0[k + 5] - before[2]),
+    )
+
+
+@kernel
 def gather_landing(t, d, w, pr, r, x, body, lane, h, swept):
     """What `land` needs of a body, into a lane of the numbers x."""
     k = t.first_dof[body]
     turn, share = free_shares(pr, k, h, swept)
+    late = w.row_origins.middle / h - 0.5
+    way = fall_beside(d, w, pr, r.number, body, k, late) if late != 0.0 else (0.0, 0.0, 0.0)
     for j in range(6):
         x[(Q + j) * LANES + lane] = d.q[k + j]
         x[(U + j) * LANES + lane] = (turn if j < 3 else share) * pr.u_position[k + j]
         x[(NEW_U + j) * LANES + lane] = pr.u[k + j]
         x[(START_U + j) * LANES + lane] = w.start_u[k + j]
     for j in range(3):
+        x[(U + 3 + j) * LANES + lane] += way[j]
         x[(FORCE + j) * LANES + lane] = w.constraint_force[k + 3 + j]
     for j in range(BODY_NUMBERS):
         x[(CONSTANTS + j) * LANES + lane] = r.number[body, j]
 
 
 @kernel
-def land_together(t, d, w, lanes, numbers, count, h):
+def land_together(t, d, w, lanes, numbers, count, rest, h):
     """End of a step of the bodies in the first lanes."""
-    land(lanes_view(FREE_LANES, lanes).x, h)
+    land(lanes_view(FREE_LANES, lanes).x, rest, h)
     c = view(FREE_LANES, numbers)
     x = c.x
     for lane in range(count):

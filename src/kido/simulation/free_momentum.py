@@ -29,16 +29,16 @@ def turned(q, k, w, time):
 
 
 @kernel
-def place_at_middle(d, start_u, number, body, k, h):
-    """Origin at mid-step from the centre of mass there; positions have been moved by h/2 start_u."""
+def place_at_middle(d, start_u, number, body, k, time):
+    """Origin at mid-step from the centre of mass there; positions have been moved by start_u for a time."""
     c = centre_of_mass(number, body)
     w = start_u[k], start_u[k + 1], start_u[k + 2]
-    start = turned(d.q, k, w, -0.5 * h)
+    start = turned(d.q, k, w, -time)
     R = rotation_vector_to_matrix(d.q[k], d.q[k + 1], d.q[k + 2])
     before, beside = rotate(start, c[0], c[1], c[2]), offset_velocity(start, w, c)
     after = rotate(R, c[0], c[1], c[2])
     for j in range(3):
-        d.q[k + 3 + j] += before[j] + 0.5 * h * beside[j] - after[j]
+        d.q[k + 3 + j] += before[j] + time * beside[j] - after[j]
 
 
 @kernel
@@ -59,7 +59,7 @@ def keep_energy(d, u_free, start_u, number, body, k, h):
 
 
 @kernel
-def keep_momentum(d, u_free, start_u, number, body, k, h):
+def keep_momentum(d, u_free, start_u, number, body, k, middle, h):
     """u_free of a body from its momentum, or where it turns fast from its energy and its linear momentum.
 
     d.V and d.udot are velocities and accelerations at mid-step.
@@ -68,7 +68,7 @@ def keep_momentum(d, u_free, start_u, number, body, k, h):
     inertia, inverse = inertia_about_centre(number, body), inverse_about_centre(number, body)
     R = rotation_of(d, body)
     w = start_u[k], start_u[k + 1], start_u[k + 2]
-    start = turned(d.q, k, w, -0.5 * h)
+    start = turned(d.q, k, w, -middle)
     mid = rotate_inverse(R, d.V[body, 0], d.V[body, 1], d.V[body, 2])
     if excess_turn(w, h) > 0.0:
         keep_energy(d, u_free, start_u, number, body, k, h)

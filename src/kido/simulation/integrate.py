@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from kido.constraints.contact import tangents
 from kido.constraints.impact_time import UNSTEADY, add_impulses, add_ways
-from kido.constraints.row_origins import FROM_CONTACT, FROM_FRICTION, FROM_LIMIT, FROM_MIMIC, FROM_SERVO, FROM_SPIN
+from kido.constraints.row_origins import (
+    FROM_CONTACT,
+    FROM_FRICTION,
+    FROM_LIMIT,
+    FROM_MIMIC,
+    FROM_SERVO,
+    FROM_SPIN,
+    rest_of_step,
+)
 from kido.constraints.wrenches import deferred_forces
 from kido.jit import LANES, callback, kernel, view
 from kido.jit.team import share_out
@@ -17,14 +25,17 @@ from kido.simulation.balance import (
     add_products,
     floating_base,
     give_momentum,
+    hold,
     is_loose,
     note_held,
     speeds,
     wanted_momentum,
+    wanted_momentum_beside,
 )
 from kido.simulation.correction import correction_energy, correction_share
 from kido.simulation.free_bodies import gather_landing, land_together
 from kido.simulation.kept_energy import changes_energy, keep_energy
+from kido.simulation.predict import glide
 from kido.simulation.world_struct import WORLD
 from kido.solvers.problem import AT_CAP, BOUNDED
 from kido.solvers.rows import num_segments, segment
@@ -132,8 +143,41 @@ def move_balanced(t, d, w, pr, tree_index, most, h, swept):
 
 
 @kernel
+def move_after_impact(t, d, w, pr, tree_index, h, swept):
+    """`move_and_balance` in a step whose middle was moved: by forces alone from there on (`kido.simulation.middle`)."""
+    first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
+    begin, end = t.first_dof[first], t.first_dof[last]
+    most, _ = speeds(w, pr, begin, end)
+    base = floating_base(t, first, last) if most > 0.0 and w.grounded[tree_index] == 0 else -1
+    if base >= 0 and not is_loose(t, base):
+        base = -1
+    x_new, g = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    if base >= 0:
+        x_new, g = wanted_momentum_beside(t, d, w, first, base, last, h)
+    for k in range(begin, end):
+        d.u[k] = w.middle_u[k] + (pr.u[k] - pr.u_free[k])
+    holds = w.holds[tree_index] > 0
+    if holds:
+        hold(t, w, tree_index, 1)
+    glide(t, d, w, pr, first, last, rest_of_step(w.row_origins), h, holds)
+    if holds:
+        hold(t, w, tree_index, 0)
+    share = correction_share(pr, begin, end, h, swept)
+    for k in range(begin, end):
+        if t.prescribed[k] == 0:
+            pr.u[k] = d.u[k]
+        d.u[k] = share * pr.u_position[k]
+    advance(t, d, first, last, h)
+    if base >= 0:
+        give_momentum(t, d, pr, first, base, last, x_new, g)
+
+
+@kernel
 def move_and_balance(t, d, w, pr, tree_index, h, swept):
     """`move_balanced`, with velocity products as `kido.simulation.balance` has them."""
+    if w.row_origins.middle != 0.5 * h:
+        move_after_impact(t, d, w, pr, tree_index, h, swept)
+        return
     first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
     most, change = speeds(w, pr, t.first_dof[first], t.first_dof[last])
     if change > 0.0 and h * most > SLOW and w.row_origins.steady[t.first_dof[first]] == UNSTEADY:
@@ -225,6 +269,7 @@ def integrate_share(address, begin, end, worker):
     d = w.data
     pr = w.problem
     h = w.time_step
+    rest = rest_of_step(w.row_origins)
     r = w.row_origins.responses
     lanes, numbers = r.lanes[worker, 0], r.lanes[worker, 1]
     group = view(FREE_LANES, numbers)
@@ -248,10 +293,10 @@ def integrate_share(address, begin, end, worker):
             group.body[waiting] = first
             waiting += 1
             if waiting == LANES:
-                land_together(t, d, w, lanes, numbers, waiting, h)
+                land_together(t, d, w, lanes, numbers, waiting, rest, h)
                 waiting = 0
     if waiting > 0:
-        land_together(t, d, w, lanes, numbers, waiting, h)
+        land_together(t, d, w, lanes, numbers, waiting, rest, h)
     return 0
 
 
@@ -317,5 +362,6 @@ def integrate_stage(address, unused_1, unused_2, unused_3):
         if w.row_origins.num_impacts > 0:
             add_ways(t, d, c, pr, w.row_origins)
     report(c, pr, w, energy)
+    w.row_origins.middle = 0.5 * w.time_step
     w.steps += 1
     return 0

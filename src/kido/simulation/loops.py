@@ -116,7 +116,7 @@ def predict_group(t, d, w, lp, g):
     if status < 0:
         lp.embedded[g], z.anew[g] = 0, 1
         w.row_origins.responses.apart[tree_index] = 0
-        status = 1 + predict_tree(t, d, w, t.tree_body[tree_index], t.tree_body[tree_index + 1], h)
+        status = 1 + predict_tree(t, d, w, t.tree_body[tree_index], t.tree_body[tree_index + 1], 0.5 * h, h)
     return status
 
 

@@ -30,12 +30,12 @@ from kido.simulation.world_struct import WORLD
 
 
 @kernel
-def drift(t, d, w, first, last, h):
-    """Fixed axes for free joints, then positions at mid-step."""
+def drift(t, d, w, first, last, time):
+    """Fixed axes for free joints, then positions a time after the step's start, its middle."""
     to_parent_axes(t, d, first, last, d.u)
     for k in range(t.first_dof[first], t.first_dof[last]):
         w.start_u[k] = d.u[k]
-    advance(t, d, first, last, 0.5 * h)
+    advance(t, d, first, last, time)
 
 
 @kernel
@@ -110,14 +110,14 @@ def load_tree(t, d, w, first, last, h):
 
 
 @kernel
-def half_step(d, begin, end, h):
-    """Velocities of coordinates begin..end-1 at mid-step, by their accelerations."""
+def hasten(d, begin, end, time):
+    """Velocities of coordinates begin..end-1 at mid-step, a time after the step's start, by their accelerations."""
     for k in range(begin, end):
-        d.u[k] += 0.5 * h * d.udot[k]
+        d.u[k] += time * d.udot[k]
 
 
 @kernel
-def predict_tree(t, d, w, first, last, h):
+def predict_tree(t, d, w, first, last, middle, h):
     """Velocities of one mobile tree predicted for mid-step. Returns a coordinate without inertia, or -1."""
     load_tree(t, d, w, first, last, h)
     if is_free_body(t, first, last):
@@ -125,7 +125,7 @@ def predict_tree(t, d, w, first, last, h):
     else:
         status = int(articulated_inertias(t, d, first, last, h))
     evaluate(t, d, first, last)
-    half_step(d, t.first_dof[first], t.first_dof[last], h)
+    hasten(d, t.first_dof[first], t.first_dof[last], middle)
     return status
 
 
@@ -143,7 +143,7 @@ def predict_joints(t, d, w, first, last, h):
     Returns:
         A coordinate without inertia, or -1, as a float: in lanes, each has its own.
     """
-    drift(t, d, w, first, last, h)
+    drift(t, d, w, first, last, 0.5 * h)
     transforms(t, d, first, last)
     load_tree(t, d, w, first, last, h)
     status = articulated_inertias(t, d, first, last, h)
@@ -155,7 +155,7 @@ def predict_joints(t, d, w, first, last, h):
 def free_joints(t, d, w, pr, first, last, h):
     """u_free of such a tree, after that."""
     begin, end = t.first_dof[first], t.first_dof[last]
-    half_step(d, begin, end, h)
+    hasten(d, begin, end, 0.5 * h)
     evaluate_joints(t, d, first, last)
     whole_step(t, d, w, pr, begin, end, h)
 
@@ -170,6 +170,54 @@ def whole_step(t, d, w, pr, begin, end, h):
         d.u[k] = u
         d.tau[k] = w.command[k]
     reach_targets(t, d, pr, begin, end)
+
+
+@kernel
+def glide(t, d, w, pr, first, last, time, h, holds):
+    """Positions and velocities of a tree moved for a time by forces alone, as in a step without impulses.
+
+    Args:
+        h: time step, over which velocities are prescribed.
+        holds: whether coordinates that rows hold, `WORLD.held`, get the velocities that these found.
+    """
+    begin, end = t.first_dof[first], t.first_dof[last]
+    advance(t, d, first, last, 0.5 * time)
+    transforms(t, d, first, last)
+    load_tree(t, d, w, first, last, h)
+    for k in range(begin, end):
+        w.products[k] = d.u[k]
+        if holds and w.held[k] != 0:
+            d.udot[k] = (pr.u[k] - d.u[k]) / time
+    articulated_inertias(t, d, first, last, time)
+    evaluate_joints(t, d, first, last)
+    hasten(d, begin, end, 0.5 * time)
+    evaluate_joints(t, d, first, last)
+    for k in range(begin, end):
+        d.u[k] = w.products[k] + time * d.udot[k]
+        d.tau[k] = w.command[k]
+    advance(t, d, first, last, 0.5 * time)
+
+
+@kernel
+def predict_impact(t, d, w, pr, first, last, middle, h):
+    """`predict_tree` and `free_tree` in a step whose middle was moved (`kido.simulation.middle`), from its start.
+
+    Up to there the tree moves by forces alone; u_free is what they would give it in the rest of the step.
+    """
+    begin, end = t.first_dof[first], t.first_dof[last]
+    drift(t, d, w, first, last, 0.0)
+    glide(t, d, w, pr, first, last, middle, h, False)
+    transforms(t, d, first, last)
+    load_tree(t, d, w, first, last, h)
+    status = int(articulated_inertias(t, d, first, last, h))
+    evaluate_joints(t, d, first, last)
+    for k in range(begin, end):
+        w.middle_u[k] = d.u[k]
+        pr.u_free[k] = d.u[k] + (h - middle) * d.udot[k]
+        d.u[k] = w.start_u[k]
+        d.tau[k] = w.command[k]
+    reach_targets(t, d, pr, begin, end)
+    return status
 
 
 @kernel
@@ -191,6 +239,8 @@ def predict_trees(address, begin, end, worker):
     pr = w.problem
     h = w.time_step
     coupled = w.loops.address != 0  # aggregates move by the stages of constraints
+    middle = w.row_origins.middle
+    moved = middle != 0.5 * h
     r = w.row_origins.responses
     lanes, numbers = r.lanes[worker, 0], r.lanes[worker, 1]
     group = view(FREE_LANES, numbers)
@@ -204,26 +254,29 @@ def predict_trees(address, begin, end, worker):
             group.body[waiting] = first
             waiting += 1
             if waiting == LANES:
-                result = worse(result, fall_together(t, d, w, pr, lanes, numbers, waiting, h))
+                result = worse(result, fall_together(t, d, w, pr, lanes, numbers, waiting, middle, h))
                 waiting = 0
             continue
+        if moved and mobile and last > first and r.free[first] == NOT_FREE:
+            result = worse(result, 1 + predict_impact(t, d, w, pr, first, last, middle, h))
+            continue
         if mobile:
-            drift(t, d, w, first, last, h)
+            drift(t, d, w, first, last, middle)
             if not coupled and last > first and r.free[first] != NOT_FREE:
-                place_at_middle(d, w.start_u, r.number, first, t.first_dof[first], h)
+                place_at_middle(d, w.start_u, r.number, first, t.first_dof[first], middle)
         transforms(t, d, first, last)
         if mobile and r.apart[tree_index] == 0:
-            status = predict_tree(t, d, w, first, last, h)
+            status = predict_tree(t, d, w, first, last, middle, h)
             if not coupled:
                 free_tree(t, d, w, pr, first, last, h)
                 if last > first and r.free[first] != NOT_FREE:
-                    keep_momentum(d, pr.u_free, w.start_u, r.number, first, t.first_dof[first], h)
+                    keep_momentum(d, pr.u_free, w.start_u, r.number, first, t.first_dof[first], middle, h)
             result = worse(result, 1 + status)
         elif not mobile:
             for k in range(t.first_dof[first], t.first_dof[last]):
                 pr.u_free[k] = 0.0
     if waiting > 0:
-        result = worse(result, fall_together(t, d, w, pr, lanes, numbers, waiting, h))
+        result = worse(result, fall_together(t, d, w, pr, lanes, numbers, waiting, middle, h))
     return result
 
 

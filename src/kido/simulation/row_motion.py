@@ -28,7 +28,7 @@ have the velocity products of the whole step (`kido.simulation.predict`), of whi
 
 from __future__ import annotations
 
-from kido.constraints.row_origins import FROM_CONTACT
+from kido.constraints.row_origins import FROM_CONTACT, rest_of_step
 from kido.jit import inlined, kernel
 from kido.joints.frames import rotation_of
 from kido.kernels.articulated import parent_motion
@@ -53,6 +53,7 @@ JAMMED = 100.0  # [m/s] change of velocity by a contact's impulse alone, above w
 STEADY = 0.2  # share by which what turning makes may change in a step; more is an impact, or another velocity was set
 SLIDING = 8.0  # how much faster a contact slides than its friction alone slows it in a step, if it is to go on sliding
 SMALL = 1e-5  # [m/s] or this much of velocity
+UNKNOWN = 1e300  # [m/s^2] `turning` of a contact in a step whose middle was moved
 
 
 @kernel
@@ -74,15 +75,20 @@ def velocity_products(t, d, w, pr, tree_index, h):
         d.u[k] = 0.0
         d.udot[k] = (pr.u_free[k] - w.start_u[k]) / h  # of prescribed coordinates
     evaluate(t, d, first, last)
+    middle = w.row_origins.middle
     for k in range(begin, end):
-        w.products[k] = (pr.u_free[k] - w.start_u[k]) / h - d.udot[k]
+        whole = (pr.u_free[k] - w.start_u[k]) / h
+        if middle != 0.5 * h:
+            whole = (pr.u_free[k] - w.middle_u[k]) / (h - middle)
+        w.products[k] = whole - d.udot[k]
         d.u[k] = w.start_u[k]
         d.tau[k] = w.command[k]
 
 
 @kernel
 def to_middle(t, d, w, pr, b, h):
-    """Take what u_free of trees has of the second half of the step off the rows of block b, which bounces."""
+    """Take what u_free of trees has of the step after its middle off the rows of block b, which bounces."""
+    rest = rest_of_step(w.row_origins)
     r = w.row_origins.responses
     for side in range(2):
         dof, length, at = segment(pr, b, side)
@@ -101,9 +107,9 @@ def to_middle(t, d, w, pr, b, h):
         first = velocity1(pr.J, at, length, w.products, dof)
         if pr.restitution[b] == 0.0:  # Newton's law: a share of the approach is in the bias
             first *= 1.0 + pr.bias[row] / velocity1(pr.J, at, length, pr.u_free, dof)
-        pr.bias[row] -= 0.5 * h * first
-        pr.bias[row + 1] -= 0.5 * h * velocity1(pr.J, at + length, length, w.products, dof)
-        pr.bias[row + 2] -= 0.5 * h * velocity1(pr.J, at + 2 * length, length, w.products, dof)
+        pr.bias[row] -= rest * first
+        pr.bias[row + 1] -= rest * velocity1(pr.J, at + length, length, w.products, dof)
+        pr.bias[row + 2] -= rest * velocity1(pr.J, at + 2 * length, length, w.products, dof)
 
 
 @inlined
@@ -355,6 +361,7 @@ def follow_pair(t, d, c, w, pr, begin, end, h):
     """
     src = w.row_origins
     goes_on = known = False
+    moved = src.middle != 0.5 * h
     for b in range(begin, end):
         goes_on = goes_on or held_before(c, pr, b, src.index[b]) >= 0
     motion_a = motion_b = at_rest()
@@ -365,6 +372,9 @@ def follow_pair(t, d, c, w, pr, begin, end, h):
         newton = src.newton_restitution != 0 and c.restitution[k] > 0.0 and pr.bias[pr.row[b]] < src.correction[b]
         if pr.restitution[b] > 0.0 or newton:
             to_middle(t, d, w, pr, b, h)
+            continue
+        if moved:
+            c.turning[k] = UNKNOWN
             continue
         old = held_before(c, pr, b, k)
         pressed = old >= 0

@@ -150,14 +150,14 @@ def soft_predict_stage(address, unused_1, unused_2, unused_3):
             open_account(t, d, so, tree_index, first, last)
             advance(t, d, first, last, 0.5 * h)
             if not coupled and last > first and r.free[first] != NOT_FREE:
-                place_at_middle(d, w.start_u, r.number, first, t.first_dof[first], h)
+                place_at_middle(d, w.start_u, r.number, first, t.first_dof[first], 0.5 * h)
         transforms(t, d, first, last)
         if mobile:
             status = predict_soft_tree(t, d, so, w, tree_index, first, last, h)
             if not coupled:
                 free_soft_tree(t, d, so, w, pr, tree_index, first, last, h)
                 if last > first and r.free[first] != NOT_FREE:
-                    keep_momentum(d, pr.u_free, w.start_u, r.number, first, t.first_dof[first], h)
+                    keep_momentum(d, pr.u_free, w.start_u, r.number, first, t.first_dof[first], 0.5 * h, h)
             if status >= 0 and result == 0:
                 result = 1 + status
         else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from kido.collision.narrow import detect
 from kido.constraints.assemble import assemble
 from kido.jit import callback, caller, entry, kernel, view
+from kido.simulation.middle import keep_start, moves_middle
 from kido.simulation.world_struct import ASK, BEGIN, CHECK, END, EXTEND, RESPOND, WORLD
 
 # Where a step stopped for Python, and where it goes on after its arrays were enlarged or its questions answered.
@@ -104,6 +105,7 @@ def run_steps(world, number, start):
             if status != 0:
                 w.steps += 1  # all is asleep
                 continue
+            keep_start(w)
             status = w.predict(w)
             if status != 0:
                 return k, AT_PREDICT, status
@@ -117,6 +119,14 @@ def run_steps(world, number, start):
 
         if start <= AT_ASSEMBLE:
             status = w.assemble(w)
+            if status == 0 and moves_middle(w) != 0:
+                status = w.predict(w)
+                if status != 0:
+                    return k, AT_PREDICT, status
+                status = w.detect(w)
+                if status != 0:
+                    return k, AT_DETECT, status
+                status = w.assemble(w)
             if status == 0:
                 status = features(w, EXTEND)
             if status != 0:

@@ -61,6 +61,8 @@ class WORLD(Struct):
     time_step = number("s", doc="h")
     steps = integer(doc="steps done")
     unconverged = integer(doc="steps whose contact problem was not solved to its tolerance")
+    given_q = floats("dofs", doc="positions at the start of the step, where its middle may be moved")
+    given_u = floats("dofs", doc="velocities then, in the joints' own axes")
     start_u = floats("dofs", doc="velocities at the start of the step, free joints in fixed axes")
     middle_u = floats("dofs", doc="velocities predicted for mid-step")
     products = floats("dofs", doc="work: accelerations by velocity products")

@@ -25,6 +25,7 @@ from kido.simulation.flexible_step import (
 )
 from kido.simulation.gradients.stages import move_stage, solution_stage
 from kido.simulation.integrate import integrate_share, integrate_stage
+from kido.simulation.middle import keep_start_stage, moves_middle_stage
 from kido.simulation.midpoint_problem import assemble_midpoint_stage
 from kido.simulation.predict import predict_stage
 from kido.simulation.surface_contact import deform_contact, detect_surfaces_stage
@@ -137,6 +138,14 @@ class Mirror:
         w = self.world
         if self._commands is not None:
             self._run(act_stage, self._commands.address)
+        self._run(keep_start_stage)
+        self._find_problem()
+        if dual_callback(moves_middle_stage)(w.address, 0, 0, 0) != 0:
+            self._find_problem()
+
+    def _find_problem(self) -> None:
+        """Positions at mid-step, and the contact problem there."""
+        w = self.world
         self._run(flexible_predict_stage if self._flexible else predict_stage)
         if self._surfaces:
             status = dual_callback(detect_surfaces_stage)(w.address, 0, 0, 0)
