@@ -142,7 +142,7 @@ def begin_assembly(t, d, c, pr, src):
     begin_description(t, d, src)
     make_responses(t, d, responses)
     src.num_impacts = 0
-    src.first_meeting = NEVER
+    src.first_meeting[0] = NEVER
     return ASSEMBLED
 
 

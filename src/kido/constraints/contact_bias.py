@@ -203,7 +203,7 @@ def usual_bias(t, d, c, pr, src, s, k, block, properties, compliance, a, b):
             if gap + rest * approach > 0.0:
                 return False
             rate = approach_rate(t, d, pr, src, block, a, b)
-            if src.middle != 0.5 * h and c.swept[k] == 0:
+            if src.middle[0] != 0.5 * h and c.swept[k] == 0:
                 rebound_here(t, d, pr, src, block, c.restitution[k], approach, rate, a, b)
                 return True
             if c.swept[k] != 0 and gap < 0.0:

@@ -226,7 +226,7 @@ def place_impact(t, d, c, pr, src, n, time):
     """Rows, gap and speed of an impact where its bodies are at a time of the step; returns what a look says."""
     block, h = src.impact[n], src.time_step
     k = src.index[block]
-    count, sign = look(d, c, pr, src, n, time - src.middle)
+    count, sign = look(d, c, pr, src, n, time - src.middle[0])
     if count == 0:
         return PASSED
     if count != 1:
@@ -237,12 +237,12 @@ def place_impact(t, d, c, pr, src, n, time):
     if s < SAME_SIDE:
         return UNKNOWN
     gap = c.work_gap[0]
-    turn_rows(d, c, pr, src, block, time - src.middle, sign)
+    turn_rows(d, c, pr, src, block, time - src.middle[0], sign)
     a = -approach_rate(t, d, pr, src, block, src.impact_body[n, 0], src.impact_body[n, 1])
     v = first_velocity(pr, block, pr.u_free) - h * a
     # The look was along straight lines at u_free; g + v t + a t^2 / 2 is to be the gap found, forces included.
     src.impact_rate[n], src.impact_speed[n] = a, v
-    src.impact_gap[n] = gap - (time - src.middle) * (h * a + v) - src.middle * v
+    src.impact_gap[n] = gap - (time - src.middle[0]) * (h * a + v) - src.middle[0] * v
     src.impact_placed[n] = time
     src.impact_changed[n] = 1
     return PLACED
@@ -266,7 +266,7 @@ def is_placed(t, d, c, pr, src, n, time):
     if found == PASSED and not deep:
         src.impact_speed[n], src.impact_changed[n] = OPENING, 1
         return False
-    place_impact(t, d, c, pr, src, n, src.middle)
+    place_impact(t, d, c, pr, src, n, src.middle[0])
     src.impact_kind[n], src.impact_changed[n] = UNTIMED, 0
     return False
 
@@ -332,7 +332,7 @@ def set_after_impacts(pr, src, n):
     b = src.impact[n]
     h = src.time_step
     v = src.impact_speed[n] + h * src.impact_rate[n]
-    gap = src.impact_gap[n] + src.middle * src.impact_speed[n]
+    gap = src.impact_gap[n] + src.middle[0] * src.impact_speed[n]
     if v < -src.restitution_speed or v > 0.0 or (gap > src.skin and gap + h * v > 0.0):
         leave_out(pr, b)
         return

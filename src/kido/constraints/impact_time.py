@@ -62,7 +62,7 @@ def note_impact(c, pr, src, k, block, a, b, rate):
     n = src.num_impacts
     src.impact[n], src.impact_kind[n] = block, WITH_OTHERS if several else ALONE
     src.impact_body[n, 0], src.impact_body[n, 1] = a, b
-    src.impact_gap[n], src.impact_speed[n] = c.gap[k] - src.middle * start, start
+    src.impact_gap[n], src.impact_speed[n] = c.gap[k] - src.middle[0] * start, start
     src.impact_rate[n] = -rate
     src.impact_sum[n] = src.impact_way[n] = src.impact_time[n] = 0.0
     src.impact_placed[n] = NEVER
@@ -83,9 +83,9 @@ def leave_out(pr, block):
 def note_meeting(d, c, pr, src, k, block):
     """Note when contact k of a tree that impacts cannot be timed of would rebound, if it is the first in the step."""
     before, after = first_velocity(pr, block, d.u), first_velocity(pr, block, pr.u_free)
-    time, _ = time_of_meeting(src, c.gap[k] - src.middle * before, before, (after - before) / src.time_step)
-    if -LATEST * src.time_step <= time < src.first_meeting:
-        src.first_meeting = time
+    time, _ = time_of_meeting(src, c.gap[k] - src.middle[0] * before, before, (after - before) / src.time_step)
+    if -LATEST * src.time_step <= time < src.first_meeting[0]:
+        src.first_meeting[0] = time
 
 
 @kernel
@@ -129,7 +129,7 @@ def strike(pr, src, n, time, p):
     """Let an impulse act at a time: on u_free, and on all gaps and speeds that it changes."""
     b = src.impact[n]
     src.impact_sum[n] += p
-    src.impact_way[n] += (src.middle - time) * p
+    src.impact_way[n] += (src.middle[0] - time) * p
     for side in range(2):
         dof, length, at = segment(pr, b, side)
         for j in range(length):
@@ -149,7 +149,7 @@ def add_impulses(pr, src):
     for n in range(src.num_impacts):
         row = pr.row[src.impact[n]]
         if src.impact_kind[n] == WITH_OTHERS and pr.restitution[src.impact[n]] > 0.0:
-            src.impact_way[n] = src.middle - src.impact_time[n]  # times all of its impulses
+            src.impact_way[n] = src.middle[0] - src.impact_time[n]  # times all of its impulses
         elif src.impact_sum[n] > 0.0:
             pr.impulse[row] += src.impact_sum[n]
             struck = 1

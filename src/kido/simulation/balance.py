@@ -326,7 +326,7 @@ def wanted_momentum_beside(t, d, w, first, base, last, h):
     """`wanted_momentum` in a step whose middle was moved: m P + (h - m) P_new is short of constant forces F by
     (m - h/2) h F."""
     begin, end = t.first_dof[first], t.first_dof[last]
-    middle = w.row_origins.middle
+    middle = w.row_origins.middle[0]
     wrench = base_wrench(t, d, w, first, base, last)
     p = d.p[base, 0], d.p[base, 1], d.p[base, 2]
     f0, f1, f2 = 0.0, 0.0, 0.0

@@ -206,7 +206,7 @@ def new_arrays(
     write_options(row_origins, engine.options.settings)
     if keep is not None:
         problem.u_free[:] = keep.problem.u_free
-        row_origins.time_step, row_origins.middle = keep.row_origins.time_step, keep.row_origins.middle
+        row_origins.time_step, row_origins.middle[0] = keep.row_origins.time_step, keep.row_origins.middle[0]
         row_origins.limit_impulse[:] = keep.row_origins.limit_impulse
         row_origins.friction_impulse[:] = keep.row_origins.friction_impulse
         row_origins.actuator_impulse[:] = keep.row_origins.actuator_impulse

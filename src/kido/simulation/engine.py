@@ -346,7 +346,7 @@ class Engine:
     def set_time_step(self) -> None:
         """The time step has changed."""
         self.world.time_step = self.row_origins.time_step = self.options.time_step
-        self.row_origins.middle = 0.5 * self.options.time_step
+        self.row_origins.middle[0] = 0.5 * self.options.time_step
         self._set_sweep()
         self._set_springs()
 

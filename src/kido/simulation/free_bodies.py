@@ -114,7 +114,7 @@ def fall_beside(d, w, pr, number, body, k, share):
     """
     c = centre_of_mass(number, body)
     w0, u0 = w.start_u, pr.u_free
-    start = turned(d.q, k, (w0[k], w0[k + 1], w0[k + 2]), -w.row_origins.middle)
+    start = turned(d.q, k, (w0[k], w0[k + 1], w0[k + 2]), -w.row_origins.middle[0])
     before = offset_velocity(start, (w0[k], w0[k + 1], w0[k + 2]), c)
     after = offset_velocity(rotation_of(d, body), (u0[k], u0[k + 1], u0[k + 2]), c)
     return (
@@ -129,7 +129,7 @@ def gather_landing(t, d, w, pr, r, x, body, lane, h, swept):
     """What `land` needs of a body, into a lane of the numbers x."""
     k = t.first_dof[body]
     turn, share = free_shares(pr, k, h, swept)
-    late = w.row_origins.middle / h - 0.5
+    late = w.row_origins.middle[0] / h - 0.5
     way = fall_beside(d, w, pr, r.number, body, k, late) if late != 0.0 else (0.0, 0.0, 0.0)
     for j in range(6):
         x[(Q + j) * LANES + lane] = d.q[k + j]

@@ -175,7 +175,7 @@ def move_after_impact(t, d, w, pr, tree_index, h, swept):
 @kernel
 def move_and_balance(t, d, w, pr, tree_index, h, swept):
     """`move_balanced`, with velocity products as `kido.simulation.balance` has them."""
-    if w.row_origins.middle != 0.5 * h:
+    if w.row_origins.middle[0] != 0.5 * h:
         move_after_impact(t, d, w, pr, tree_index, h, swept)
         return
     first, last = t.tree_body[tree_index], t.tree_body[tree_index + 1]
@@ -362,6 +362,6 @@ def integrate_stage(address, unused_1, unused_2, unused_3):
         if w.row_origins.num_impacts > 0:
             add_ways(t, d, c, pr, w.row_origins)
     report(c, pr, w, energy)
-    w.row_origins.middle = 0.5 * w.time_step
+    w.row_origins.middle[0] = 0.5 * w.time_step
     w.steps += 1
     return 0

@@ -31,7 +31,7 @@ LAST = 0.99  # share of a step beyond which an impact is left to the next one
 def keep_start(w):
     """Begin a step, whose middle is at h/2 as far as is known."""
     src, d = w.row_origins, w.data
-    src.middle = 0.5 * w.time_step
+    src.middle[0] = 0.5 * w.time_step
     if src.may_move != 0:
         for k in range(d.q.shape[0]):
             w.given_q[k], w.given_u[k] = d.q[k], d.u[k]
@@ -45,14 +45,14 @@ def moves_middle(w):
     """
     src, d = w.row_origins, w.data
     h = w.time_step
-    time = src.first_meeting
-    if src.may_move == 0 or src.middle != 0.5 * h:
+    time = src.first_meeting[0]
+    if src.may_move == 0 or src.middle[0] != 0.5 * h:
         return 0
-    if not time <= LAST * h or math.fabs(time - src.middle) <= SAME_TIME * h:
+    if not time <= LAST * h or math.fabs(time - src.middle[0]) <= SAME_TIME * h:
         return 0
     for k in range(d.q.shape[0]):
         d.q[k], d.u[k] = w.given_q[k], w.given_u[k]
-    src.middle = time
+    src.middle[0] = time
     w.collision.pending = 1
     return 1
 

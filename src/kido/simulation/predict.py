@@ -239,7 +239,7 @@ def predict_trees(address, begin, end, worker):
     pr = w.problem
     h = w.time_step
     coupled = w.loops.address != 0  # aggregates move by the stages of constraints
-    middle = w.row_origins.middle
+    middle = w.row_origins.middle[0]
     moved = middle != 0.5 * h
     r = w.row_origins.responses
     lanes, numbers = r.lanes[worker, 0], r.lanes[worker, 1]

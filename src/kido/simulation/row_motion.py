@@ -75,7 +75,7 @@ def velocity_products(t, d, w, pr, tree_index, h):
         d.u[k] = 0.0
         d.udot[k] = (pr.u_free[k] - w.start_u[k]) / h  # of prescribed coordinates
     evaluate(t, d, first, last)
-    middle = w.row_origins.middle
+    middle = w.row_origins.middle[0]
     for k in range(begin, end):
         whole = (pr.u_free[k] - w.start_u[k]) / h
         if middle != 0.5 * h:
@@ -361,7 +361,7 @@ def follow_pair(t, d, c, w, pr, begin, end, h):
     """
     src = w.row_origins
     goes_on = known = False
-    moved = src.middle != 0.5 * h
+    moved = src.middle[0] != 0.5 * h
     for b in range(begin, end):
         goes_on = goes_on or held_before(c, pr, b, src.index[b]) >= 0
     motion_a = motion_b = at_rest()
