@@ -12,9 +12,9 @@ each other within a step.
 
 That asks for an inertia M that dq does not change: of what moves along straight lines, or about one axis; of single
 free bodies dq is the way of their centres of mass, which leaves angular momentum about them and energy as they are.
-Those that pass by each other at an angle are looked at where they meet (`kido.constraints.impact_sequence`). Impacts of
-all other trees are at mid-step (`kido.simulation.balance`). Contacts of several points, and those at which friction
-acts, are solved with all others, at their time but once in a step.
+Those that pass by each other at an angle are looked at where they meet (`kido.constraints.impact_sequence`). Steps in
+which other trees rebound have their middle there (`kido.simulation.middle`). Contacts of several points, and those at
+which friction acts, are solved with all others, at their time but once in a step.
 """
 
 from __future__ import annotations

@@ -44,9 +44,9 @@ class ROW_ORIGINS(Struct):
     actuator_impulse = floats("dofs", unit="N s", doc="impulse of a servo or a mimic's coupling in the last step")
     # Parameters.
     time_step = number("s")
-    middle = floats(1, unit="s", doc="from the step's start to where it is evaluated: half of it, or a tree's first impact")
+    middle = floats(1, unit="s", doc="from the step's start to where it is evaluated: h/2, or a tree's first impact")
     may_move = integer(doc="1: that may be where a tree first rebounds (kido.simulation.middle)")
-    first_meeting = floats(1, unit="s", doc="of what rebounds with a tree, from the step's start on; 1e300: nothing does")
+    first_meeting = floats(1, unit="s", doc="of what rebounds with a tree, from the step's start; 1e300: never")
     erp = number(doc="share of a penetration that a step removes")
     slop = number("m", doc="penetration that is left alone")
     max_correction = number("m", doc="most that a step removes")
