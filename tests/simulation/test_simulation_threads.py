@@ -12,9 +12,9 @@ import kido
 from kido import models
 from kido.errors import ModelError, StateError
 from kido.jit import JIT_DISABLED
-from kido.shapes import Box, Capsule, Cylinder, Sphere
+from kido.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, MultiSphereHull, Sphere
 from kido.simulation.midpoint_problem import BLOCKS_TOGETHER
-from kido.simulation.threads import StepThreads
+from kido.simulation.threads import StepThreads, detect_in_threads
 from kido.simulation.world_struct import WORLD
 from kido.solvers import PGS
 
@@ -144,3 +144,44 @@ def test_bad_numbers_of_threads(value):
     with pytest.raises(ModelError, match="threads"):
         world.threads = value
     assert world.threads == 1
+
+
+def heap(count: int, padding: float = 0.0, mesh: bool = False) -> kido.World:
+    """Bodies of all convex shapes that fall on each other, so that threads take several chunks of pairs."""
+    world = kido.World(time_step=2e-3)
+    world.add_ground(friction=0.5)
+    random = np.random.default_rng(5)
+    shapes = [Box((0.2, 0.15, 0.1)), Sphere(0.1), Capsule(0.08, 0.2), Cylinder(0.1, 0.2), Ellipsoid((0.2, 0.3, 0.1))]
+    shapes += [Cone(0.1, 0.2), MultiSphereHull([(0, 0, 0), (0.1, 0, 0), (0, 0.1, 0.1)], [0.05, 0.08, 0.03])]
+    for k in range(count):
+        s = kido.Skeleton(f"b{k}")
+        body = s.add_body("b", kido.FreeJoint(), inertia=kido.Inertia.from_diagonal(1.0, (0.005,) * 3))
+        body.add_shape(shapes[k % len(shapes)], friction=0.5, padding=padding)
+        world.add_skeleton(s)
+        s.positions = [*random.normal(size=3), *random.uniform(-0.5, 0.5, 2), 0.2 + 0.02 * k]
+    if mesh:
+        floor = kido.Skeleton("floor")
+        corners = np.array([[-2, -2, 0.05], [2, -2, 0.05], [2, 2, 0.05], [-2, 2, 0.05]], float)
+        triangles = kido.Mesh(corners, [[0, 1, 2], [0, 2, 3]], collide_as="triangles")
+        floor.add_body("floor", kido.WeldJoint()).add_shape(triangles)
+        world.add_skeleton(floor)
+    return world
+
+
+@pytest.mark.parametrize(("padding", "mesh"), [(0.0, False), (0.01, False), (0.0, True)])
+def test_contacts_are_the_same_whoever_finds_them(padding, mesh):
+    """Pairs of convex shapes are shared out; with a mesh among the shapes one thread finds all contacts."""
+    found = []
+    for threads in (1, 2, 3):
+        world = heap(160, padding, mesh)
+        world.threads = threads
+        world.step(200)
+        c = world.engine.detector.container
+        n = c.num_contacts
+        assert n > 128
+        assert (world.engine.world.detect.callback is detect_in_threads) == (threads > 1 and not mesh)
+        fields = ("key", "gap", "point", "normal", "impulse", "matched", "same_feature", "local_a", "local_b")
+        found.append([state_of(world), *(getattr(c, name)[:n].copy() for name in fields)])
+    for other in found[1:]:
+        for one, two in zip(found[0], other, strict=True):
+            np.testing.assert_array_equal(one, two)

@@ -185,6 +185,14 @@ REACH = 0.25
 @kernel
 def keep_old(c):
     """Makes the present pairs and contacts, with the impulses the solver left, the previous ones."""
+    keep_old_pairs(c)
+    keep_old_contacts(c, 0, c.num_contacts)
+    return 0
+
+
+@kernel
+def keep_old_pairs(c):
+    """`keep_old` of the pairs alone."""
     pairs = c.num_pairs
     for p in range(pairs):
         c.old_pair_a[p] = c.pair_a[p]
@@ -194,7 +202,14 @@ def keep_old(c):
         c.old_pair_code[p] = c.pair_code[p]
         for i in range(3):
             c.old_pair_axis[p, i] = c.pair_axis[p, i]
-    for k in range(c.num_contacts):
+    c.num_old_pairs = pairs
+    return 0
+
+
+@kernel
+def keep_old_contacts(c, first, last):
+    """`keep_old` of contacts first..last-1 alone."""
+    for k in range(first, last):
         c.old_key[k] = c.key[k]
         c.old_gap[k] = c.gap[k]
         c.old_turning[k] = c.turning[k]
@@ -205,7 +220,6 @@ def keep_old(c):
             c.old_torque[k, i] = c.torque[k, i]
             c.old_local_a[k, i] = c.local_a[k, i]
             c.old_local_b[k, i] = c.local_b[k, i]
-    c.num_old_pairs = pairs
     return 0
 
 
@@ -260,6 +274,19 @@ def find_old_pair(c, a, b, old, olds):
     if old < olds and old_a[old] == a and old_b[old] == b:
         return old, True, c.old_pair_first[old], c.old_pair_first[old] + c.old_pair_count[old]
     return old, False, 0, 0
+
+
+@kernel
+def first_old_pair(c, a, b):
+    """Number of the first old pair that is not before the pair of shapes a, b."""
+    low, high = 0, c.num_old_pairs
+    while low < high:
+        middle = (low + high) // 2
+        if c.old_pair_a[middle] < a or (c.old_pair_a[middle] == a and c.old_pair_b[middle] < b):
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @kernel

@@ -64,25 +64,40 @@ def write_patches(c, pair, first, sign):
 
 
 @kernel
+def recall_pair(c, p, old):
+    """What is known of candidate pair p from the detection before, given the number of an old pair not after it.
+
+    Returns:
+        The number for the next pair; the pair's old contacts, first and the one after the last.
+    """
+    old, known, first_old, last_old = find_old_pair(c, c.pair_a[p], c.pair_b[p], old, c.num_old_pairs)
+    c.pair_code[p] = c.old_pair_code[old] if known else 0
+    for i in range(3):
+        c.pair_axis[p, i] = c.old_pair_axis[old, i] if known else 0.0
+    c.old_first, c.old_last = first_old, last_old
+    return old, first_old, last_old
+
+
+@kernel
+def by_type(c, p):
+    """The shapes of pair p in the order of their types; -1.0 if that is not the pair's own, 1.0 otherwise."""
+    a, b = c.pair_a[p], c.pair_b[p]
+    return (b, a, -1.0) if c.shape_type[a] > c.shape_type[b] else (a, b, 1.0)
+
+
+@kernel
 def find_contacts(c):
     """Fills the contacts from the candidate pairs; returns CONTACTS_FULL or 0.
 
     Sets contacts_found, and num_contacts if they fit.
     """
-    pair_code, pair_axis, shape_type, shape_reach = c.pair_code, c.pair_axis, c.shape_type, c.shape_reach
-    found, old, olds = 0, 0, c.num_old_pairs
+    shape_type = c.shape_type
+    found, old = 0, 0
     capacity = c.gap.shape[0]
     for p in range(c.num_pairs):
-        a, b = c.pair_a[p], c.pair_b[p]
-        old, known, first_old, last_old = find_old_pair(c, a, b, old, olds)
-        pair_code[p] = c.old_pair_code[old] if known else 0
-        for i in range(3):
-            pair_axis[p, i] = c.old_pair_axis[old, i] if known else 0.0
-        s, t, sign = a, b, 1.0
-        if shape_type[a] > shape_type[b]:
-            s, t, sign = b, a, -1.0
+        old, first_old, last_old = recall_pair(c, p, old)
+        s, t, sign = by_type(c, p)
         function = c.pair_function[shape_type[s], shape_type[t]]
-        c.old_first, c.old_last = first_old, last_old
         count = swept = 0
         patches = 1 if shape_type[t] >= COMPOUND else 0
         if function != 0:
@@ -105,7 +120,7 @@ def find_contacts(c):
                         if c.key[k] == GUARD:
                             c.friction[k] = 0.0
                 if last_old > first_old:
-                    reach = min(shape_reach[a], shape_reach[b])
+                    reach = min(c.shape_reach[s], c.shape_reach[t])
                     match_contacts(c, found, found + count, first_old, last_old, reach)
         c.pair_count[p] = count
         found += count
@@ -118,8 +133,8 @@ def find_contacts(c):
 
 
 @kernel
-def find_candidates(c):
-    """Poses, boxes and candidate pairs, with what was found before kept as old; returns the status."""
+def place_shapes(c):
+    """Poses and boxes of all shapes; returns the status."""
     status = update_poses(c)
     if status != 0:
         c.num_contacts = 0
@@ -127,6 +142,15 @@ def find_candidates(c):
         return status
     update_motion(c)
     update_bounds(c)
+    return 0
+
+
+@kernel
+def find_candidates(c):
+    """Poses, boxes and candidate pairs, with what was found before kept as old; returns the status."""
+    status = place_shapes(c)
+    if status != 0:
+        return status
     if c.pending == 0:
         keep_old(c)
     c.pending = 1  # until all contacts fit, a further call must not take over the unfinished ones

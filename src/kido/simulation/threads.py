@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kido.collision.detector import NativeDetector
+from kido.collision.shared_narrow import SharedNarrow, can_share, detect_together
 from kido.jit import JIT_DISABLED, Struct, callback, view
 from kido.jit.team import Team, share_out
 from kido.simulation.feature import Feature
@@ -66,6 +68,12 @@ def project_in_threads(problem, address, unused_2, unused_3):
     return 0
 
 
+@callback
+def detect_in_threads(world, unused_1, unused_2, unused_3):
+    """Contacts at the mid-step poses, pairs shared out. Returns the detector's status."""
+    return detect_together(view(WORLD, world).narrow)
+
+
 MIN_DOFS = 150  # below, a step takes less time than threads need to come and go
 MIN_TREES = 4
 DOFS_TOGETHER, MAX_TREES_TOGETHER = 48, 8  # coordinates, and trees, that a thread takes at a time
@@ -81,6 +89,7 @@ class StepThreads(Feature):
         self.number = 1
         self.teams: list[Team] = []  # one or none
         self.problems: list[Struct] = []
+        self.narrow: list[SharedNarrow] = []  # one or none
 
     @property
     def is_active(self) -> bool:
@@ -92,7 +101,7 @@ class StepThreads(Feature):
         self.engine.world.share = max(1, min(MAX_TREES_TOGETHER, DOFS_TOGETHER * trees // max(dofs, 1)))
         if threads == self.number:
             return
-        self.number, self.teams, self.problems = threads, [], []
+        self.number, self.teams, self.problems, self.narrow = threads, [], [], []
         if threads > 1 and not JIT_DISABLED and dofs >= MIN_DOFS and trees >= MIN_TREES:
             self.teams = [Team(threads)]
             self.engine.set_threads(self.teams[0].threads)
@@ -100,7 +109,9 @@ class StepThreads(Feature):
     def stages(self) -> dict[str | int, Any]:
         if not self.teams:
             return {}
+        shared = {"detect": detect_in_threads} if self._shares_pairs() else {}
         return {
+            **shared,
             "solve": solve_in_threads,
             "project_positions": project_in_threads,
             "predict_share": predict_share,
@@ -114,11 +125,22 @@ class StepThreads(Feature):
             "project_one": project_one,
         }
 
+    def _shares_pairs(self) -> bool:
+        """Whether threads find contacts together."""
+        detector = self.engine.detector
+        return type(detector) is NativeDetector and can_share(detector.container)
+
     def structs(self) -> dict[str, Struct | None]:
         if not self.teams:
-            return {"team": None}
+            return {"team": None, "narrow": None}
+        narrow = None
+        if self._shares_pairs():
+            c = self.engine.detector.container
+            if not self.narrow or self.narrow[0].detector is not c:
+                self.narrow = [SharedNarrow(c, self.teams[0].container, self.teams[0].threads)]
+            narrow = self.narrow[0].container
         problem, threads = self.engine.problem, self.teams[0].threads
         if not self.problems or self.problems[0] is not problem:
             self.problems = [problem, *(worker_problem(problem, k) for k in range(1, threads))]
             self.engine.world.problem_of[:threads] = [p.address for p in self.problems]
-        return {"team": self.teams[0].container}
+        return {"team": self.teams[0].container, "narrow": narrow}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kido.collision.container import COLLISION
+from kido.collision.shared_narrow import SHARED_NARROW
 from kido.constraints.loop_schema import LOOPS, USER_ROWS
 from kido.constraints.row_origins import ROW_ORIGINS
 from kido.dynamics.embedding.schema import EMBEDDING
@@ -118,6 +119,7 @@ class WORLD(Struct):
     # Team of threads (kido.simulation.threads), and callbacks that do a share of trees or islands, or one island.
     team = reference(TEAM)
     share = integer(doc="trees that a thread takes at a time")
+    narrow = reference(SHARED_NARROW, doc="what they need to find contacts together")
     failed = integers(MOST_THREADS, doc="of each thread: 1 + a coordinate whose inertia is not positive; 0: none")
     problem_of = integers(MOST_THREADS, doc="address of each thread's PROBLEM (kido.solvers.problem.worker_problem)")
     predict_share = stage(doc="predicts trees: (world, begin, end, thread); predict.predict_share")
