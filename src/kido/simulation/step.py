@@ -106,33 +106,31 @@ def run_steps(world, number, start):
                 w.steps += 1  # all is asleep
                 continue
             keep_start(w)
-            status = w.predict(w)
-            if status != 0:
-                return k, AT_PREDICT, status
 
-        if start <= AT_DETECT:
-            status = w.detect(w)
-            if status != 0:
-                return k, AT_DETECT, status
-            if features(w, ASK) != 0:
-                return k, AT_ASK, 0
-
-        if start <= AT_ASSEMBLE:
-            status = w.assemble(w)
-            if status == 0 and moves_middle(w) != 0:
+        while start <= AT_ASSEMBLE:
+            if start == AT_PREDICT:
                 status = w.predict(w)
                 if status != 0:
                     return k, AT_PREDICT, status
+
+            if start <= AT_DETECT:
                 status = w.detect(w)
                 if status != 0:
                     return k, AT_DETECT, status
-                status = w.assemble(w)
+                if features(w, ASK) != 0:
+                    return k, AT_ASK, 0
+
+            status = w.assemble(w)
+            if status == 0 and moves_middle(w) != 0:
+                start = AT_PREDICT
+                continue
             if status == 0:
                 status = features(w, EXTEND)
             if status != 0:
                 return k, AT_ASSEMBLE, status
             if w.solve(w) != 0:
                 return k, AT_SOLVE, 0
+            break
 
         if features(w, CHECK) != 0:
             return k, AT_CHECK, 0
