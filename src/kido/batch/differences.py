@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kido.batch.arguments import Array, numbers
+from kido.batch.likeness import unlike
 from kido.batch.model import counterpart
 from kido.batch.world_image import NUMBERS, numbers_of
 from kido.constraints.surfaces import NO_ROWS
@@ -16,7 +17,6 @@ from kido.jit import LANES, Struct, entry, integers, view
 from kido.kernels.free_lanes import NOT_FREE
 from kido.simulation import World
 from kido.simulation.commands import Commands
-from kido.simulation.world_snapshot import first_difference, structure_of
 from kido.skeleton import Inertia, ShapeNode, Skeleton
 from kido.skeleton.compiler import fill_inertias
 from kido.tree.schema import TREE
@@ -354,9 +354,8 @@ def differences_of(worlds: Sequence[World]) -> Differences | None:
         ModelError: one that is unlike the first; names it and says how.
     """
     first: Any = worlds[0].engine
-    structure = structure_of(worlds[0].skeletons)
     for k, world in enumerate(worlds):
-        reason = first_difference(structure_of(world.skeletons), structure) or _unlike(worlds[0], world)
+        reason = unlike(worlds[0], world)
         if reason:
             raise ModelError(f"world {k} ({world.name!r}) is unlike world 0: {reason}")
     floats = [("tree", name) for name in TREE.arrays if TREE.fields[name].kind == "f"]
@@ -371,36 +370,3 @@ def differences_of(worlds: Sequence[World]) -> Differences | None:
             parts.append(Part(owner, field, index))
             values.append(rows[:, index])
     return Differences(parts, values) if parts else None
-
-
-def _unlike(one: World, other: World) -> str:
-    """How a world is unlike another with the same bodies, joints and shapes; "" if it is not."""
-    a: Any = one.engine
-    b: Any = other.engine
-    if other.time_step != one.time_step:
-        return f"its time step is {other.time_step:g} s, not {one.time_step:g} s"
-    if type(other.integrator) is not type(one.integrator):
-        return f"its integrator is {other.integrator!r}, not {one.integrator!r}"
-    if b.options.settings != a.options.settings:
-        return "it has other settings"
-    if one.controllers or other.controllers:
-        return "worlds with controllers are rolled out as copies of one"
-    if any(f.is_active != g.is_active for f, g in zip(a.features, b.features, strict=True)):
-        return "it has features that the other has not (loops, soft bodies, sleep, ...)"
-    for name in TREE.arrays:
-        if TREE.fields[name].kind == "i" and not np.array_equal(getattr(a.stepped, name), getattr(b.stepped, name)):
-            return f"its joints or actuators are others ({name})"
-    if not np.array_equal(a.responses.container.free, b.responses.container.free):
-        return "a free body of it is damped, has a spring, a rotor, or another centre of mass than its origin"
-    dofs = [e.row_origins.joint_dof[: e.row_origins.num_joint_dofs] for e in (a, b)]
-    if not np.array_equal(*dofs):
-        return "other coordinates have limits, friction or actuators with rows"
-    if not np.array_equal(a.data.external, b.data.external):
-        return "other external forces act"
-    for p, q in zip(a.nodes, b.nodes, strict=True):
-        same = p.surface == q.surface or a.surfaces.mode == b.surfaces.mode == NO_ROWS
-        if not same or p.restitution != q.restitution:
-            return f"shape {p.name!r} of body {p.body.name!r} has another surface"
-        if p.shape != q.shape or not np.array_equal(a.place(p), b.place(q)):
-            return f"shape {p.name!r} of body {p.body.name!r} has another size or place"
-    return ""

@@ -48,12 +48,18 @@ def world_of(model: Any, skeleton: Any) -> tuple[World, Skeleton | None]:
     return model, chosen
 
 
-def refuse_controllers(world: World) -> None:
-    """Refuse controllers that batches cannot run.
+def refuse_what_is_called(world: World) -> None:
+    """Refuse controllers that batches cannot run, and pushes that go on.
 
     Raises:
-        ModelError: one has states that snapshots lack, or is called from Python.
+        ModelError: one has states that snapshots lack, or is called from Python; or there is a push.
     """
+    if world.pushes.all:
+        pushed = ", ".join(sorted({f"{p.body.skeleton.name}/{p.body.name}" for p in world.pushes.all}))
+        raise ModelError(
+            f"worlds like {world.name!r}: a push of {pushed} goes on (`World.push`), which batches do not; step the "
+            "world until it is over, or add an external force, which acts all the time"
+        )
     remembering = [c.name for c in world.controllers if c.has_state]
     if remembering:
         raise ModelError(

@@ -22,7 +22,7 @@ from kido.batch.differences import (
     set_properties,
 )
 from kido.batch.gpu_worlds import Device
-from kido.batch.model import counterpart, places_of, refuse_controllers, world_of, worlds_of
+from kido.batch.model import counterpart, places_of, refuse_what_is_called, world_of, worlds_of
 from kido.batch.rollout_worker import Job
 from kido.batch.states import first_not_finite
 from kido.batch.world_image import Image, Store
@@ -44,7 +44,7 @@ class Worlds(FixedAttributes):
     A step of one of them is that of `World.step` with commands that go on: bit for bit where worlds are stepped one by
     one, and to rounding where eight are stepped together in lanes (`why_alone` says which). What a world finds depends
     neither on the number of threads nor on the other worlds. Threads run without Python's lock. Step callbacks are not
-    called, and pushes (`World.push`) do not act.
+    called.
 
     Args:
         model: a world, of which all begin as copies; a skeleton, which is put into a world of its own with its gravity;
@@ -82,7 +82,8 @@ class Worlds(FixedAttributes):
 
     Raises:
         ModelError, StateError: arguments that are none of these; worlds of unlike structure, which are named with what
-            is unlike, and properties out of range, with the world's number; no GPU, or worlds that are not for one.
+            is unlike, and properties out of range, with the world's number; controllers that Python is called for, a
+            push (`World.push`) that goes on; no GPU, or worlds that are not for one.
         MissingExtraError: the extra `cuda` is not installed.
         NameLookupError: no such property, body or coordinate.
 
@@ -113,7 +114,8 @@ class Worlds(FixedAttributes):
             raise StateError(f"worlds: device: expected 'cpu' or 'cuda', got {device!r}")
         models = worlds_of(model)
         world, chosen = world_of(models[0] if models else model, skeleton)
-        refuse_controllers(world)
+        for w in models or [world]:
+            refuse_what_is_called(w)
         if number is not None:
             number = whole_number("number", number)
         if models and number not in (None, len(models)):

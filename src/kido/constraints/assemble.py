@@ -40,10 +40,10 @@ def any_spins(c, s):
     """Whether a contact of this step has rolling or torsional friction."""
     if s.mode == NO_ROWS or s.any_spin == 0:
         return False
+    found = False
     for k in range(c.num_contacts):
-        if has_spin(s, c.surface[k]):
-            return True
-    return False
+        found = found or has_spin(s, c.surface[k])
+    return found
 
 
 @kernel

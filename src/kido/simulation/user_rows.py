@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from kido.constraints.constraint import UserConstraint, checked_bias, checked_rows
 from kido.constraints.loop_schema import USER_ROWS
 from kido.constraints.row_origins import ROW_ORIGINS, distance_biases
-from kido.integrators import ExplicitEuler, MoreauMidpoint
 from kido.errors import StateError
+from kido.integrators import ExplicitEuler, MoreauMidpoint
 from kido.jit import entry, view
 from kido.jit.kept import FINITE, Values, checked_array
 from kido.joints import JointKind
@@ -206,7 +206,8 @@ class UserRows:
         Rows that hold are to hold there, for positions and energies of second order in h; impulses act along those at
         mid-step. See `kido.simulation.row_motion`.
         """
-        d, u_free = self.engine.data, self.engine.problem.u_free
+        d = self.engine.data
+        u_free = self.engine.problem.u_free[: len(d.u)]  # behind those are soft skins'
         turning = {c: np.zeros(len(J)) for c, J, *_ in found}
         holding = {c: self._holds(c, lower, upper) for c, _, _, lower, upper in found}
         moved = [(c, J) for c, J, *_ in found if holding[c].any()]
