@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 
 import numpy as np
@@ -194,3 +196,31 @@ def test_a_push_that_goes_on_is_refused(model):
         Worlds([model, pushed])
     pushed.step(60)
     Worlds(pushed)
+
+
+def test_what_is_done_to_their_world_does_nothing_to_them():
+    """Nor to some of them: threads step in worlds of their own."""
+    model = limited(0)
+    found = []
+    for change in (
+        lambda w: None,
+        lambda w: setattr(w, "gravity", (0, 0, 5.0)),
+        lambda w: setattr(w, "time_step", 0.01),
+        lambda w: w.step(10),
+        lambda w: w.remove_skeleton("arm"),
+    ):
+        worlds = Worlds(model, 20, threads=2)
+        change(worlds.world)
+        worlds.step(n=20)
+        worlds.reset([0])
+        worlds.step(n=20)
+        found.append(worlds.positions.copy())
+    for positions in found[1:]:
+        assert np.array_equal(positions, found[0])
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_worlds_are_not_copied(copied):
+    for made in (Worlds(limited(0), 2, threads=1), RolloutPool(limited(0), threads=1)):
+        with pytest.raises(ModelError, match=f"{type(made).__name__} of 'world' cannot be copied or pickled"):
+            copied(made)

@@ -10,6 +10,18 @@ from kido.simulation import World
 from kido.skeleton import BodyNode, ShapeNode, Skeleton
 
 
+class NotCopied:
+    """What has threads, and worlds in their hands: neither copied nor pickled."""
+
+    world: World
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise ModelError(
+            f"{type(self).__name__} of {self.world.name!r} cannot be copied or pickled; make another one of its model, "
+            "and take states over by `snapshot` and `restore`, or positions and velocities"
+        )
+
+
 def worlds_of(model: Any) -> list[World]:
     """The worlds of a sequence; none of anything else.
 
