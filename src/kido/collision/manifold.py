@@ -79,9 +79,9 @@ def drop_points_behind(c, count):
 def reduce_manifold(c, count, first_old, last_old):
     """Keeps at most four of `count` work points, moved to the front; returns how many.
 
-    Points behind others are dropped. The deepest point stays; then the one farthest from it, the one that spans the largest triangle with these
-    two, and the one that adds the largest area on the outside. Points whose key was in the previous manifold
-    (old contacts first_old to last_old) are preferred by a tenth, so that ties do not flicker.
+    Points behind others are dropped. The deepest point stays; then the one farthest from it, the one that spans the
+    largest triangle with these two, and the one that adds the largest area on the outside. Points whose key was in the
+    previous manifold (old contacts first_old to last_old) are preferred by a tenth, so that ties do not flicker.
     """
     if count <= MAX_MANIFOLD:
         return count
