@@ -95,7 +95,7 @@ def places_of(world: World, bodies: Sequence[BodyNode | str], chosen: int | None
         chosen: index of the skeleton whose bodies are meant by names alone, if there is one.
 
     Raises:
-        ModelError: a body is none of the world's, or a name fits none or several of them.
+        ModelError: a body is none of the world's or is given twice, or a name fits none or several of them.
         NameLookupError: no such skeleton or body.
     """
     found = []
@@ -113,7 +113,10 @@ def places_of(world: World, bodies: Sequence[BodyNode | str], chosen: int | None
                 place = _having(world, name) if chosen is None else chosen
         else:
             raise ModelError(f"worlds: bodies: expected bodies or their names, got {body!r}")
-        found.append((place, world.skeletons[place].body(name).index))
+        at = place, world.skeletons[place].body(name).index
+        if at in found:
+            raise ModelError(f"worlds: bodies: expected each once, got {world.skeletons[place].name}/{name} again")
+        found.append(at)
     return found
 
 

@@ -29,7 +29,8 @@ class Trajectories:
         positions: (samples, records, dofs); NaN after a sample failed.
         velocities: (samples, records, dofs).
         contact_wrenches: (samples, records, bodies, 6), the sum of the contact forces on each chosen body in the step
-            before the record, as [moment; force] about the body's origin at the middle of that step, world axes.
+            before the record, as [moment; force] about the body's origin at the middle of that step, world axes, with
+            the torques of rolling and torsional friction.
         steps: (samples,) steps done; all of them unless the sample failed.
         errors: why samples failed, by sample.
     """

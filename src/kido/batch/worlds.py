@@ -230,7 +230,8 @@ class Worlds(NotCopied, FixedAttributes):
     @property
     def contact_wrenches(self) -> Array:
         """(worlds, bodies, 6) the sum of the contact forces on each of `bodies` in the last step, as [moment; force]
-        about the body's origin at the middle of that step, world axes; NaN before the first. No copy."""
+        about the body's origin at the middle of that step, world axes, with the torques of rolling and torsional
+        friction; NaN before the first. No copy."""
         view = self._wrenches[:, 0].view(ReadOnlyArray)
         view.flags.writeable = False
         return view
