@@ -13,7 +13,7 @@ from kido.batch import RolloutPool, rollout
 from kido.batch.rollout_worker import Worker
 from kido.errors import ModelError, NameLookupError, StateError
 from kido.integrators import RK4
-from kido.shapes import Box
+from kido.shapes import Box, Sphere
 from scenes import G
 
 STEPS = 25
@@ -134,6 +134,38 @@ def test_contact_wrenches_carry_the_weight():
     assert wrench[1, 3:] == pytest.approx([0, 0, -3.0 * G], abs=1e-5)
 
 
+def test_contact_wrenches_are_what_changes_momentum():
+    """Of a ball that rolls and spins: rolling and torsional friction are torques without a force."""
+    world = kido.World()
+    world.add_ground()
+    ball = kido.Skeleton("ball")
+    body = ball.add_body("ball", kido.FreeJoint("free"), inertia=kido.Inertia.from_shape(Sphere(0.1), mass=2.0))
+    body.add_shape(Sphere(0.1), surface=kido.Surface(friction=0.5, rolling_friction=0.02, torsional_friction=0.03))
+    ball.positions, ball.velocities = [0, 0, 0, 0, 0, 0.1], [0, 10.0, 5.0, 1.0, 0, 0]
+    world.add_skeleton(ball)
+    world.step(20)
+    before = body.spatial_velocity
+    found = rollout(world, steps=1, bodies=["ball/ball"], threads=1)
+    world.step()
+    moment, force = np.split(found.contact_wrenches[0, 0, 0], 2)
+    change = (body.spatial_velocity - before) / world.time_step
+    assert abs(moment[2]) > 0.1
+    assert moment == pytest.approx(0.4 * 2.0 * 0.1**2 * change[:3], abs=1e-9)
+    assert force == pytest.approx(2.0 * (change[3:] + (0, 0, G)), abs=1e-9)
+
+
+def test_contact_wrenches_of_sleepers_are_those_they_rest_on():
+    world = models.stack(3)
+    world.sleeping = True
+    world.step(1500)
+    names = [s.name for s in world.skeletons[1:]]
+    assert all(s.is_asleep for s in world.skeletons[1:])
+    wrenches = rollout(world, steps=5, every=5, bodies=[s.bodies[0] for s in world.skeletons], threads=1)
+    found = wrenches.contact_wrenches[0, 0, :, 5]
+    weights = [world.skeleton(name).mass * G for name in names]
+    assert found == pytest.approx([-sum(weights), *weights], rel=1e-6)
+
+
 def test_a_skeleton_alone_and_an_integrator_that_needs_python():
     pendulum = kido.Skeleton("pendulum")
     pendulum.add_body("rod", joint=kido.RevoluteJoint("hinge"), inertia=kido.Inertia(1.0, com=(0.0, 0.5, 0.0)))
@@ -206,6 +238,8 @@ def test_bad_input(falling):
         rollout(falling, steps=1, skeleton="robot")
     with pytest.raises(ModelError, match="no body has"):
         rollout(falling, steps=1, bodies=["tail"])
+    with pytest.raises(ModelError, match="expected each once, got humanoid/chest again"):
+        rollout(falling, steps=1, bodies=["chest", "humanoid/chest"])
 
 
 def test_steps_that_are_no_multiple_of_what_is_held_or_recorded():

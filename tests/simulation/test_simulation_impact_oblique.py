@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import kido
+from scenes import pose
 
 Array = np.ndarray
 RADIUS = 0.1
@@ -181,3 +182,33 @@ def test_other_shapes_keep_momentum_and_energy():
         np.testing.assert_allclose(after, before, rtol=0, atol=1e-12)
         assert world.kinetic_energy == pytest.approx(energy, rel=2e-5)
     assert hits > 6
+
+
+@pytest.mark.parametrize("h", [1e-2, 1e-3])
+@pytest.mark.parametrize("ground", ["plane", "box"])
+def test_a_ball_with_spin_leaves_the_ground_as_the_exact_one(ground, h):
+    """Friction's arm is the ball's radius, whatever it penetrates or lacks at mid-step."""
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        e, mu = rng.uniform(0.1, 1.0), rng.uniform(0.1, 1.0)
+        v, w = np.array([*rng.normal(size=2), -rng.uniform(0.5, 3.0)]), 10.0 * rng.normal(size=3)
+        world = kido.World(time_step=h)
+        world.gravity = 0.0, 0.0, 0.0
+        if ground == "plane":
+            world.add_ground(friction=mu, restitution=np.sqrt(e))
+        else:
+            block = kido.Skeleton("block")
+            block.add_body("block", kido.WeldJoint()).add_shape(
+                kido.Box((9.0, 9.0, 2 * RADIUS)), pose((0, 0, -RADIUS)), friction=mu, restitution=np.sqrt(e)
+            )
+            block.mobile = False
+            world.add_skeleton(block)
+        made = ball(world, np.array([0, 0, 0.15]), v, w, 1.0, e, mu)
+        world.step(round(0.3 / h))
+        slip = v + np.cross(w, (0, 0, -RADIUS))
+        slip[2] = 0.0
+        p = -(1.0 + e) * v[2]
+        impulse = -min(2.0 / 7.0, mu * p / np.linalg.norm(slip)) * slip + np.array([0, 0, p])
+        twist = made.body(0).spatial_velocity
+        assert twist[3:] == pytest.approx(v + impulse, abs=1e-10)
+        assert twist[:3] == pytest.approx(w + np.cross((0, 0, -RADIUS), impulse) / MOMENT, abs=1e-9)

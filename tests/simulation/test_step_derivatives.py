@@ -268,6 +268,13 @@ def test_constraints_and_swept_bodies_are_refused_by_name():
         made.step_derivatives()
 
 
+def test_rolling_friction_is_refused_before_anything_touches():
+    ball = free(kido.Sphere(0.1), 1.0, (0, 0, 1.0))
+    ball.bodies[0].set_surface(torsional_friction=0.01)
+    with pytest.raises(kido.ModelError, match="not with rolling and torsional friction"):
+        world(ball).step_derivatives()
+
+
 def test_a_world_without_coordinates_has_empty_ones():
     found = world().step_derivatives()
     assert found.by_state.shape == (0, 0)

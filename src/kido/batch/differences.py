@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kido.batch.arguments import Array, numbers
+from kido.batch.likeness import unlike
 from kido.batch.model import counterpart
 from kido.batch.world_image import NUMBERS, numbers_of
 from kido.constraints.surfaces import NO_ROWS
@@ -16,8 +17,7 @@ from kido.jit import LANES, Struct, entry, integers, view
 from kido.kernels.free_lanes import NOT_FREE
 from kido.simulation import World
 from kido.simulation.commands import Commands
-from kido.simulation.world_snapshot import first_difference, structure_of
-from kido.skeleton import Inertia, ShapeNode, Skeleton
+from kido.skeleton import Inertia, ShapeNode, Skeleton, SoftBodyNode
 from kido.skeleton.compiler import fill_inertias
 from kido.tree.schema import TREE
 
@@ -34,6 +34,7 @@ OF_BODIES = {"mass": (), "com": (3,), "moment": (3, 3), "friction": (), "restitu
 OF_SHAPES = {"friction": "shape_friction", "restitution": "shape_restitution"}
 NAMES = ("gravity", *OF_BODIES, *OF_DOFS)
 ANY_SIGN = ("gravity", "com", "moment", "rest_position")
+INERTIAL = ("mass", "com", "moment")
 OF_INERTIA = ("mass", "com", "inertia")  # fields of TREE
 
 
@@ -193,8 +194,9 @@ def set_properties(properties: Sequence[Property], k: int) -> None:
     """
     for name, things, values in properties:
         for thing, value in zip(things, values[k], strict=True):
-            if name in ("mass", "com", "moment"):
-                thing.inertia = _inertia(thing.inertia, name, value)
+            if name in INERTIAL:
+                if not _deforms(thing):  # it has the model's
+                    thing.inertia = _inertia(thing.inertia, name, value)
             elif name not in OF_SHAPES or isinstance(thing, ShapeNode) or any(n.collision for n in thing.shapes):
                 setattr(thing, name, value if name == "gravity" else float(value))
 
@@ -210,6 +212,23 @@ def _inertia(own: Inertia, name: str, value: Any) -> Inertia:
     return own if value == own.mass else Inertia(float(value), own.com, own.moment * (value / own.mass))
 
 
+def _deforms(body: Any) -> bool:
+    """Whether a body is soft, or flexible, or there for the modes of one: its inertia is made of parts."""
+    joints = [body.parent_joint, *(child.parent_joint for child in body.children)]
+    return isinstance(body, SoftBodyNode) or any(joint.has_modes for joint in joints)
+
+
+def _check_rigid(body: Any, own: Inertia, wanted: Inertia) -> None:
+    """Refuse another inertia of a body that deforms, of which it would not be known how much is of which part.
+
+    Raises:
+        StateError: it is another one.
+    """
+    same = wanted.mass == own.mass and np.array_equal(wanted.com, own.com) and np.array_equal(wanted.moment, own.moment)
+    if not same and _deforms(body):
+        raise StateError("expected that of the model, because soft and flexible bodies have the same in all worlds")
+
+
 def named_differences(world: World, properties: Sequence[Property], worlds: int) -> Differences:
     """What these properties are in the arrays of a world.
 
@@ -219,7 +238,7 @@ def named_differences(world: World, properties: Sequence[Property], worlds: int)
     engine: Any = world.engine
     parts: list[Part] = []
     values: list[Array] = []
-    inertial = [p for p in properties if p.name in ("mass", "com", "moment")]
+    inertial = [p for p in properties if p.name in INERTIAL]
     for name, things, given in properties:
         if name == "gravity":
             parts.append(Part("tree", "gravity", np.arange(3)))
@@ -241,17 +260,31 @@ def named_differences(world: World, properties: Sequence[Property], worlds: int)
             dofs = np.array([engine.dofs_of(d.joint.child.skeleton).start + d.index for d in things], np.int64)
             if name == "coulomb_friction":
                 _check_rows(engine, dofs, given)
-            ahead = engine.stepped.damping - engine.tree.damping if name == "damping" else np.zeros(len(engine.data.q))
             parts.append(Part("tree", OF_DOFS[name], dofs))
-            values.append(given + ahead[dofs])
+            values.append(given)
+    if engine.springs_ahead.any() and not {"damping", "spring_stiffness"}.isdisjoint(p.name for p in properties):
+        dampings = _dampings(engine, parts, values, worlds)
+        parts.append(Part("tree", "damping", np.arange(dampings.shape[1])))
+        values.append(dampings)
     if inertial:
         found = _inertias(engine, inertial, worlds)
         parts += [part for part, _ in found]
         values += [numbers for _, numbers in found]
     made = Differences(parts, values)
-    if any(name in ("mass", "com", "moment", "damping", "armature", "spring_stiffness") for name, _, _ in properties):
+    if any(name in (*INERTIAL, "damping", "armature", "spring_stiffness") for name, _, _ in properties):
         return _with_free_bodies(world, made, worlds)
     return made
+
+
+def _dampings(engine: Any, parts: Sequence[Part], values: Sequence[Array], worlds: int) -> Array:
+    """(worlds, dofs) dampings as steps see them, with what springs add to them."""
+    own = {}
+    for field in ("damping", "stiffness"):
+        own[field] = np.tile(getattr(engine.tree, field), (worlds, 1))
+        for part, given in zip(parts, values, strict=True):
+            if (part.owner, part.field) == ("tree", field):
+                own[field][:, part.index] = given
+    return own["damping"] + engine.springs_ahead * own["stiffness"]
 
 
 def _check_rows(engine: Any, dofs: np.ndarray, given: Array) -> None:
@@ -294,6 +327,7 @@ def _inertias(engine: Any, given: Sequence[Property], worlds: int) -> list[tuple
                     if body.skeleton is skeleton:
                         try:
                             inertias[body.index] = _inertia(inertias[body.index], name, value)
+                            _check_rigid(body, own[body.index], inertias[body.index])
                         except KidoError as error:
                             raise StateError(f"properties: {name} of {body.name!r} in world {k}: {error}") from None
             fill_inertias(links, inertias, window)
@@ -354,9 +388,8 @@ def differences_of(worlds: Sequence[World]) -> Differences | None:
         ModelError: one that is unlike the first; names it and says how.
     """
     first: Any = worlds[0].engine
-    structure = structure_of(worlds[0].skeletons)
     for k, world in enumerate(worlds):
-        reason = first_difference(structure_of(world.skeletons), structure) or _unlike(worlds[0], world)
+        reason = unlike(worlds[0], world)
         if reason:
             raise ModelError(f"world {k} ({world.name!r}) is unlike world 0: {reason}")
     floats = [("tree", name) for name in TREE.arrays if TREE.fields[name].kind == "f"]
@@ -371,36 +404,3 @@ def differences_of(worlds: Sequence[World]) -> Differences | None:
             parts.append(Part(owner, field, index))
             values.append(rows[:, index])
     return Differences(parts, values) if parts else None
-
-
-def _unlike(one: World, other: World) -> str:
-    """How a world is unlike another with the same bodies, joints and shapes; "" if it is not."""
-    a: Any = one.engine
-    b: Any = other.engine
-    if other.time_step != one.time_step:
-        return f"its time step is {other.time_step:g} s, not {one.time_step:g} s"
-    if type(other.integrator) is not type(one.integrator):
-        return f"its integrator is {other.integrator!r}, not {one.integrator!r}"
-    if b.options.settings != a.options.settings:
-        return "it has other settings"
-    if one.controllers or other.controllers:
-        return "worlds with controllers are rolled out as copies of one"
-    if any(f.is_active != g.is_active for f, g in zip(a.features, b.features, strict=True)):
-        return "it has features that the other has not (loops, soft bodies, sleep, ...)"
-    for name in TREE.arrays:
-        if TREE.fields[name].kind == "i" and not np.array_equal(getattr(a.stepped, name), getattr(b.stepped, name)):
-            return f"its joints or actuators are others ({name})"
-    if not np.array_equal(a.responses.container.free, b.responses.container.free):
-        return "a free body of it is damped, has a spring, a rotor, or another centre of mass than its origin"
-    dofs = [e.row_origins.joint_dof[: e.row_origins.num_joint_dofs] for e in (a, b)]
-    if not np.array_equal(*dofs):
-        return "other coordinates have limits, friction or actuators with rows"
-    if not np.array_equal(a.data.external, b.data.external):
-        return "other external forces act"
-    for p, q in zip(a.nodes, b.nodes, strict=True):
-        same = p.surface == q.surface or a.surfaces.mode == b.surfaces.mode == NO_ROWS
-        if not same or p.restitution != q.restitution:
-            return f"shape {p.name!r} of body {p.body.name!r} has another surface"
-        if p.shape != q.shape or not np.array_equal(a.place(p), b.place(q)):
-            return f"shape {p.name!r} of body {p.body.name!r} has another size or place"
-    return ""

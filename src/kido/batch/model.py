@@ -10,6 +10,18 @@ from kido.simulation import World
 from kido.skeleton import BodyNode, ShapeNode, Skeleton
 
 
+class NotCopied:
+    """What has threads, and worlds in their hands: neither copied nor pickled."""
+
+    world: World
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise ModelError(
+            f"{type(self).__name__} of {self.world.name!r} cannot be copied or pickled; make another one of its model, "
+            "and take states over by `snapshot` and `restore`, or positions and velocities"
+        )
+
+
 def worlds_of(model: Any) -> list[World]:
     """The worlds of a sequence; none of anything else.
 
@@ -48,12 +60,18 @@ def world_of(model: Any, skeleton: Any) -> tuple[World, Skeleton | None]:
     return model, chosen
 
 
-def refuse_controllers(world: World) -> None:
-    """Refuse controllers that batches cannot run.
+def refuse_what_is_called(world: World) -> None:
+    """Refuse controllers that batches cannot run, and pushes that go on.
 
     Raises:
-        ModelError: one has states that snapshots lack, or is called from Python.
+        ModelError: one has states that snapshots lack, or is called from Python; or there is a push.
     """
+    if world.pushes.all:
+        pushed = ", ".join(sorted({f"{p.body.skeleton.name}/{p.body.name}" for p in world.pushes.all}))
+        raise ModelError(
+            f"worlds like {world.name!r}: a push of {pushed} goes on (`World.push`), which batches do not; step the "
+            "world until it is over, or add an external force, which acts all the time"
+        )
     remembering = [c.name for c in world.controllers if c.has_state]
     if remembering:
         raise ModelError(
@@ -77,7 +95,7 @@ def places_of(world: World, bodies: Sequence[BodyNode | str], chosen: int | None
         chosen: index of the skeleton whose bodies are meant by names alone, if there is one.
 
     Raises:
-        ModelError: a body is none of the world's, or a name fits none or several of them.
+        ModelError: a body is none of the world's or is given twice, or a name fits none or several of them.
         NameLookupError: no such skeleton or body.
     """
     found = []
@@ -95,7 +113,10 @@ def places_of(world: World, bodies: Sequence[BodyNode | str], chosen: int | None
                 place = _having(world, name) if chosen is None else chosen
         else:
             raise ModelError(f"worlds: bodies: expected bodies or their names, got {body!r}")
-        found.append((place, world.skeletons[place].body(name).index))
+        at = place, world.skeletons[place].body(name).index
+        if at in found:
+            raise ModelError(f"worlds: bodies: expected each once, got {world.skeletons[place].name}/{name} again")
+        found.append(at)
     return found
 
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from kido.attributes import FixedAttributes, dataclass, named_arguments
 from kido.batch.arguments import Array, whole_number
+from kido.batch.model import NotCopied
 from kido.batch.rollout_worker import Job
 from kido.batch.worlds import Worlds
 from kido.errors import StateError
@@ -28,7 +29,8 @@ class Trajectories:
         positions: (samples, records, dofs); NaN after a sample failed.
         velocities: (samples, records, dofs).
         contact_wrenches: (samples, records, bodies, 6), the sum of the contact forces on each chosen body in the step
-            before the record, as [moment; force] about the body's origin at the middle of that step, world axes.
+            before the record, as [moment; force] about the body's origin at the middle of that step, world axes, with
+            the torques of rolling and torsional friction.
         steps: (samples,) steps done; all of them unless the sample failed.
         errors: why samples failed, by sample.
     """
@@ -43,7 +45,7 @@ class Trajectories:
     __repr__ = brief
 
 
-class RolloutPool(FixedAttributes):
+class RolloutPool(NotCopied, FixedAttributes):
     """Worlds to run rollouts in again and again: `Worlds` that begin anew in each run, as many as it has samples.
 
     Every sample starts from the world as it was when the pool was made (states of all skeletons, warm start of its
@@ -56,7 +58,7 @@ class RolloutPool(FixedAttributes):
         model, skeleton, threads, time_step, lanes, device: as those of `Worlds`; `lanes` is off by default.
 
     Attributes:
-        world: what they are like, a clone of the model.
+        world: what they are like, a clone of the model; whatever is done to it does nothing to them.
         worlds: those of the last run as it left them.
         why_alone: why worlds are stepped one by one; "" if eight are together.
 

@@ -18,6 +18,7 @@ from kido.joints.actuators import ACCELERATION, FORCE, MIMIC, POSITION, SERVO, V
 from kido.math.so3 import cross
 from kido.simulation import World
 from kido.simulation.motion import make_room, run
+from kido.simulation.sleeping import Sleepers
 from kido.simulation.step import AT_PREDICT, run_steps
 from kido.simulation.world_struct import WORLD
 
@@ -38,7 +39,10 @@ def place_commands(t, d, dofs, controls, sample, row):
 
 @kernel
 def add_contact_wrenches(d, c, h, sensor_of_shape, link, offset, wrenches, sample, record):
-    """Sum of the contact forces on each body with a sensor as [moment; force] about its origin, world axes."""
+    """Sum of the contact forces, and torques of rolling and torsional friction, on each body with a sensor.
+
+    As [moment; force] about its origin, world axes.
+    """
     for b in range(link.shape[0]):
         for i in range(6):
             wrenches[sample, record, b, i] = 0.0
@@ -54,9 +58,9 @@ def add_contact_wrenches(d, c, h, sensor_of_shape, link, offset, wrenches, sampl
                 rz = c.point[k, 2] - (d.p[i, 2] + d.R[i, 6] * x + d.R[i, 7] * y + d.R[i, 8] * z)
                 f0, f1, f2 = sign * c.impulse[k, 0], sign * c.impulse[k, 1], sign * c.impulse[k, 2]
                 m0, m1, m2 = cross(rx, ry, rz, f0, f1, f2)
-                wrenches[sample, record, b, 0] += m0
-                wrenches[sample, record, b, 1] += m1
-                wrenches[sample, record, b, 2] += m2
+                wrenches[sample, record, b, 0] += m0 + sign * c.torque[k, 0]
+                wrenches[sample, record, b, 1] += m1 + sign * c.torque[k, 1]
+                wrenches[sample, record, b, 2] += m2 + sign * c.torque[k, 2]
                 wrenches[sample, record, b, 3] += f0
                 wrenches[sample, record, b, 4] += f1
                 wrenches[sample, record, b, 5] += f2
@@ -276,6 +280,7 @@ class Worker:
         if self._sensors_of is not job.sensors:
             self._sensors_of = job.sensors
             self.sensors = self.members[0].sensors(job.sensors)
+            self.bodies = [self.members[0].world.skeletons[s].bodies[b] for s, b in job.sensors]
         for member in self.members:
             if member.differences is not job.differences:
                 member.take(job.differences)
@@ -327,6 +332,14 @@ class Worker:
         self.place(member)
         return go
 
+    def wrenches_of(self, member: Member) -> Array:
+        """What `add_contact_wrenches` finds, of a world that sleeps, whose detector does not have all contacts."""
+        d, contacts = member.engine.data, member.engine.contacts()
+        found = np.zeros((len(self.bodies), 6))
+        for k, (body, link, offset) in enumerate(zip(self.bodies, *self.sensors[1:], strict=True)):
+            found[k] = contacts.wrench_on(body, d.p[link] + d.R[link].reshape(3, 3) @ offset)
+        return found
+
     def step(self, job: Job, worlds: np.ndarray) -> None:
         """Run worlds that are in place."""
         member, k = self.members[0], int(worlds[0])
@@ -351,6 +364,8 @@ class Worker:
                     if done % job.every == 0:
                         place = k, done // job.every - 1
                         record_state(engine.world.address, job.dofs, q, u, *self.sensors, wrenches, *place)
+                        if engine.feature(Sleepers).is_active:
+                            wrenches[place] = self.wrenches_of(member)
         except KidoError as error:
             self.fail(job, member, k, done, error)
             return

@@ -22,7 +22,7 @@ from kido.batch.differences import (
     set_properties,
 )
 from kido.batch.gpu_worlds import Device
-from kido.batch.model import counterpart, places_of, refuse_controllers, world_of, worlds_of
+from kido.batch.model import NotCopied, counterpart, places_of, refuse_what_is_called, world_of, worlds_of
 from kido.batch.rollout_worker import Job
 from kido.batch.states import first_not_finite
 from kido.batch.world_image import Image, Store
@@ -38,13 +38,13 @@ _NONE, _NO_COMMANDS = np.zeros(0, np.int64), np.zeros((1, 1, 0))
 _NOT_KEPT = ("carried", "pushes")  # of states: they matter to callbacks, which are not called, and to `World.push`
 
 
-class Worlds(FixedAttributes):
+class Worlds(NotCopied, FixedAttributes):
     """Worlds of one structure, each with its own state and, if wanted, its own properties.
 
     A step of one of them is that of `World.step` with commands that go on: bit for bit where worlds are stepped one by
     one, and to rounding where eight are stepped together in lanes (`why_alone` says which). What a world finds depends
     neither on the number of threads nor on the other worlds. Threads run without Python's lock. Step callbacks are not
-    called, and pushes (`World.push`) do not act.
+    called.
 
     Args:
         model: a world, of which all begin as copies; a skeleton, which is put into a world of its own with its gravity;
@@ -75,6 +75,7 @@ class Worlds(FixedAttributes):
         device: "cpu", or "cuda": worlds are stepped on a GPU, one in a thread, instead of in lanes and threads.
 
     Attributes:
+        world: what they are like; whatever is done to it does nothing to them.
         why_alone: why worlds are stepped one by one; "" if eight are together.
         errors: why worlds failed, by number. Such a world takes no more steps until it is `reset`; its positions and
             velocities are NaN meanwhile.
@@ -82,7 +83,8 @@ class Worlds(FixedAttributes):
 
     Raises:
         ModelError, StateError: arguments that are none of these; worlds of unlike structure, which are named with what
-            is unlike, and properties out of range, with the world's number; no GPU, or worlds that are not for one.
+            is unlike, and properties out of range, with the world's number; controllers that Python is called for, a
+            push (`World.push`) that goes on; no GPU, or worlds that are not for one.
         MissingExtraError: the extra `cuda` is not installed.
         NameLookupError: no such property, body or coordinate.
 
@@ -113,7 +115,8 @@ class Worlds(FixedAttributes):
             raise StateError(f"worlds: device: expected 'cpu' or 'cuda', got {device!r}")
         models = worlds_of(model)
         world, chosen = world_of(models[0] if models else model, skeleton)
-        refuse_controllers(world)
+        for w in models or [world]:
+            refuse_what_is_called(w)
         if number is not None:
             number = whole_number("number", number)
         if models and number not in (None, len(models)):
@@ -121,25 +124,26 @@ class Worlds(FixedAttributes):
         if models and properties is not None:
             raise StateError("worlds: properties: the worlds given have their own; expected one model or no properties")
         self._models = [w.clone() for w in models]
-        self.world = world.clone()
-        for w in (self.world, *self._models):
+        self._like = world.clone()
+        for w in (self._like, *self._models):
             w.threads = 1
             if time_step is not None:
                 w.time_step = time_step
-        engine = self.world.engine
+        self.world = self._like.clone()
+        engine = self._like.engine
         self._index = None if chosen is None else [s.name for s in world.skeletons].index(chosen.name)
         if self._index is None:
             self._part = slice(0, len(engine.data.q))
         else:
-            self._part = engine.dofs_of(self.world.skeletons[self._index])
+            self._part = engine.dofs_of(self._like.skeletons[self._index])
         self.dofs = np.arange(self._part.start, self._part.stop)
         self.dof_names = [engine.dof_name(int(k)) for k in self.dofs]
         self.threads = 1 if JIT_DISABLED else available_cores() if threads is None else whole_number("threads", threads)
         self.turn = Turn()
-        self._crew = Crew(self.world, self.threads, lanes, self._device() if device == "cuda" else None)
+        self._crew = Crew(self._like, self.threads, lanes, self._device() if device == "cuda" else None)
         self.why_alone = self._crew.why_alone
         self.differences: Differences | None = differences_of(self._models) if models else None
-        states = [state_of(w) for w in self._models or [self.world]]
+        states = [state_of(w) for w in self._models or [self._like]]
         self._starts = [{key: value for key, value in state.items() if key not in _NOT_KEPT} for state in states]
         counts = self.counts(properties)
         count = number or next(iter(counts.values()), 1)
@@ -151,11 +155,11 @@ class Worlds(FixedAttributes):
     def _device(self) -> Device:
         from kido.batch.cuda_worlds import device_of  # needs Numba
 
-        return device_of(self.world)
+        return device_of(self._like)
 
     def begin(self, number: int, properties: Mapping[str, Any] | None, bodies: Sequence[BodyNode | str]) -> None:
         """Have so many worlds, which begin; with other properties, and bodies whose contact wrenches are read."""
-        sensors = places_of(self.world, bodies, self._index)
+        sensors = places_of(self._like, bodies, self._index)
         if sensors != self.sensors:
             self.sensors = sensors
         if not self._models:
@@ -163,7 +167,7 @@ class Worlds(FixedAttributes):
         if self.store is not None and self.store.number == number:
             self.store.reset(np.arange(number))
         else:
-            self.store = Store(Image(self.world), self._starts, number)
+            self.store = Store(Image(self._like), self._starts, number)
         self.steps, self._all = np.zeros(number, np.int64), np.arange(number)
         self._views: dict[str, tuple[Array, Array]] = {}
         self.errors = {}
@@ -226,7 +230,8 @@ class Worlds(FixedAttributes):
     @property
     def contact_wrenches(self) -> Array:
         """(worlds, bodies, 6) the sum of the contact forces on each of `bodies` in the last step, as [moment; force]
-        about the body's origin at the middle of that step, world axes; NaN before the first. No copy."""
+        about the body's origin at the middle of that step, world axes, with the torques of rolling and torsional
+        friction; NaN before the first. No copy."""
         view = self._wrenches[:, 0].view(ReadOnlyArray)
         view.flags.writeable = False
         return view
@@ -291,7 +296,7 @@ class Worlds(FixedAttributes):
         """Do what a job says in all threads; an interruption stops them before it is passed on."""
         with self.turn:
             if self.turn.doing:
-                raise ConcurrencyError(f"worlds like {self.world.name!r}: `progress` may not step them")
+                raise ConcurrencyError(f"worlds like {self._like.name!r}: `progress` may not step them")
             with self.turn.used("stepped"):
                 self._crew.run(job, progress)
         self.steps += job.steps  # none of those that took no part
@@ -370,9 +375,9 @@ class Worlds(FixedAttributes):
 
     def _named(self, given: Mapping[str, Any], number: int) -> tuple[list[Property], Differences | None]:
         """Properties by name, and what they are in the arrays of a world."""
-        chosen = self.world.skeletons if self._index is None else [self.world.skeletons[self._index]]
-        properties = read_properties(self.world, chosen, given, number)
-        return properties, named_differences(self.world, properties, number) if properties else None
+        chosen = self._like.skeletons if self._index is None else [self._like.skeletons[self._index]]
+        properties = read_properties(self._like, chosen, given, number)
+        return properties, named_differences(self._like, properties, number) if properties else None
 
     def _change_properties(self, given: Mapping[str, Any], which: np.ndarray) -> None:
         properties, made = self._named(given, len(which))
@@ -407,8 +412,8 @@ class Worlds(FixedAttributes):
             StateError: there is none of that number, or it has failed.
         """
         snapshot = self.snapshot(k)
-        twin = (self._models[k] if self._models else self.world).clone()
-        names = [s.name for s in self.world.skeletons]
+        twin = (self._models[k] if self._models else self._like).clone()
+        names = [s.name for s in self._like.skeletons]
         own = {p.name: [counterpart(thing, twin, names) for thing in p.things] for p in self._properties}
         set_properties([Property(p.name, own[p.name], p.values) for p in self._properties], k)
         twin.restore(snapshot)
@@ -441,4 +446,4 @@ class Worlds(FixedAttributes):
             return self._crew.show(self.store, k)
 
     def __repr__(self) -> str:
-        return f"Worlds({self.world.name!r}, {len(self)} worlds, {self.num_dofs} dofs, {len(self.errors)} failed)"
+        return f"Worlds({self._like.name!r}, {len(self)} worlds, {self.num_dofs} dofs, {len(self.errors)} failed)"

@@ -54,32 +54,55 @@ def _move(c, source, target):
     return 0
 
 
+BEHIND = -10  # of `work_keep`: a point that another one is in front of, which counts for nothing
+LEVEL = 1e-4  # share of a manifold's size within which its points are at one height
+
+
+@kernel
+def drop_points_behind(c, count):
+    """Marks points above another one by more than they lie beside it, as the top of a thin sheet on a plane."""
+    work_gap, work_keep, work_point = c.work_gap, c.work_keep, c.work_point
+    n0, n1, n2 = c.work_normal[0], c.work_normal[1], c.work_normal[2]
+    for k in range(count):
+        for front in range(count):
+            above = work_gap[k] - work_gap[front]
+            if above > 0.0:
+                x = work_point[k, 0] - work_point[front, 0]
+                y = work_point[k, 1] - work_point[front, 1]
+                z = work_point[k, 2] - work_point[front, 2]
+                along = n0 * x + n1 * y + n2 * z
+                if x * x + y * y + z * z - along * along < above * above:
+                    work_keep[k] = BEHIND
+
+
 @kernel
 def reduce_manifold(c, count, first_old, last_old):
     """Keeps at most four of `count` work points, moved to the front; returns how many.
 
-    The deepest point stays; then the one farthest from it, the one that spans the largest triangle with these
-    two, and the one that adds the largest area on the outside. Points whose key was in the previous manifold
-    (old contacts first_old to last_old) are preferred by a tenth, so that ties do not flicker.
+    Points behind others are dropped. The deepest point stays; then the one farthest from it, the one that spans the
+    largest triangle with these two, and the one that adds the largest area on the outside. Points whose key was in the
+    previous manifold (old contacts first_old to last_old) are preferred by a tenth, so that ties do not flicker.
     """
     if count <= MAX_MANIFOLD:
         return count
     work_gap, work_keep, work_point = c.work_gap, c.work_keep, c.work_point
     n0, n1, n2 = c.work_normal[0], c.work_normal[1], c.work_normal[2]
-    lowest, deepest = work_gap[0], 0
+    lowest, highest, deepest = work_gap[0], work_gap[0], 0
     size = 0.0
     for k in range(count):
         work_keep[k] = 0
         for old in range(first_old, last_old):
             if c.old_key[old] == c.work_key[k]:
                 work_keep[k] = 1
-        lowest = min(lowest, work_gap[k])
+        lowest, highest = min(lowest, work_gap[k]), max(highest, work_gap[k])
         for i in range(3):
             size = max(size, math.fabs(work_point[k, i] - work_point[0, i]))
+    if highest - lowest > LEVEL * size:
+        drop_points_behind(c, count)
     # Of the points about as deep as the deepest, a known one.
     best = -1.0
     for k in range(count):
-        score = (lowest - work_gap[k]) + 1e-4 * size * (1.0 + work_keep[k])
+        score = (lowest - work_gap[k]) + LEVEL * size * (1.0 + work_keep[k])
         if score > best:
             best, deepest = score, k
     second, best = -1, 0.0

@@ -37,12 +37,23 @@ def may_have_row(t, d, pr, src, k):
 
 
 @kernel
+def any_spins(c, s):
+    """Whether a contact of this step has rolling or torsional friction."""
+    if s.mode == NO_ROWS or s.any_spin == 0:
+        return False
+    found = False
+    for k in range(c.num_contacts):
+        found = found or has_spin(s, c.surface[k])
+    return found
+
+
+@kernel
 def needed(t, d, c, pr, src, s, responses):
     """Count an upper bound of what the problem needs into src; ask for responses; see which trees are deferred."""
     forget_responses(responses)
     contacts = c.num_contacts
     blocks, rows, pool = contacts, 3 * contacts, 0
-    spins = s.mode != NO_ROWS and s.any_spin != 0
+    spins = any_spins(c, s)
     possible = pr.tree_newton.address != 0 and pr.chosen.address == 0 and pr.given == 0 and not spins
     possible = possible and contacts + src.num_joint_dofs > 0
     begin_deferral(t, pr, src, possible)

@@ -63,35 +63,6 @@ def sides(c, pr, k, block):
 
 
 @kernel
-def passes_by(d, c, pr, src, n, speed):
-    """Whether the normal or the arms of an impact of free bodies turn until it takes place: they move across it.
-
-    That of a single one with a plane does not; friction acts across the normal.
-    """
-    b = src.impact[n]
-    k = src.index[b]
-    (body_a, dof_a), (body_b, dof_b) = sides(c, pr, k, b)
-    x, y, z = 0.0, 0.0, 0.0
-    if dof_b >= 0:
-        if src.steady[dof_b] != CENTRE:
-            return False
-        x, y, z = centre_velocity(d, src, body_b, dof_b, pr.u_free)
-    if dof_a >= 0:
-        if src.steady[dof_a] != CENTRE:
-            return False
-        e, f, g = centre_velocity(d, src, body_a, dof_a, pr.u_free)
-        x, y, z = x - e, y - f, z - g
-    if dof_a < 0 or dof_b < 0:
-        if c.shape_type[c.shape_a[k]] == PLANE or c.shape_type[c.shape_b[k]] == PLANE:
-            return False
-    elif src.impact_kind[n] == WITH_OTHERS and pr.mu[b] > 0.0:
-        return True
-    s = x * c.normal[k, 0] + y * c.normal[k, 1] + z * c.normal[k, 2]
-    x, y, z = x - s * c.normal[k, 0], y - s * c.normal[k, 1], z - s * c.normal[k, 2]
-    return x * x + y * y + z * z > (DIRECT * speed) ** 2
-
-
-@kernel
 def pair_of(c, k):
     """The pair of shapes whose only contact is k; -1: it has others, or was not found by the pair's function."""
     low, high = 0, c.num_pairs
@@ -106,6 +77,35 @@ def pair_of(c, k):
     if c.pair_a[low] != c.shape_a[k] or c.pair_b[low] != c.shape_b[k]:
         return -1
     return low
+
+
+@kernel
+def passes_by(d, c, pr, src, n, speed):
+    """Whether the normal or the arms of an impact of free bodies are others where it takes place than at mid-step.
+
+    They are where bodies move across it, but for a single one and a plane; and where friction acts, whose arms reach
+    to the surfaces.
+    """
+    b = src.impact[n]
+    k = src.index[b]
+    (body_a, dof_a), (body_b, dof_b) = sides(c, pr, k, b)
+    x, y, z = 0.0, 0.0, 0.0
+    if dof_b >= 0:
+        if src.steady[dof_b] != CENTRE:
+            return False
+        x, y, z = centre_velocity(d, src, body_b, dof_b, pr.u_free)
+    if dof_a >= 0:
+        if src.steady[dof_a] != CENTRE:
+            return False
+        e, f, g = centre_velocity(d, src, body_a, dof_a, pr.u_free)
+        x, y, z = x - e, y - f, z - g
+    if src.impact_kind[n] == WITH_OTHERS and pr.mu[b] > 0.0 and ((dof_a >= 0 and dof_b >= 0) or pair_of(c, k) >= 0):
+        return True
+    if (dof_a < 0 or dof_b < 0) and (c.shape_type[c.shape_a[k]] == PLANE or c.shape_type[c.shape_b[k]] == PLANE):
+        return False
+    s = x * c.normal[k, 0] + y * c.normal[k, 1] + z * c.normal[k, 2]
+    x, y, z = x - s * c.normal[k, 0], y - s * c.normal[k, 1], z - s * c.normal[k, 2]
+    return x * x + y * y + z * z > (DIRECT * speed) ** 2
 
 
 @kernel

@@ -339,9 +339,14 @@ class Engine:
             arrays = {name: getattr(self.tree, name) for name in TREE.arrays}
             self.stepped = TREE(**{**arrays, "damping": self.tree.damping.copy()})
             place_inertias(self, self.problem)
+        self.stepped.damping[:] = self.tree.damping + self.springs_ahead * self.tree.stiffness
+
+    @property
+    def springs_ahead(self) -> np.ndarray:
+        """What springs add to the dampings that steps see, over their stiffness (dofs,) [s]."""
+        future = self.options.settings["spring_law"] == "future"
         of_integrator = {MoreauMidpoint: 0.5, SemiImplicitEuler: 1.0}.get(type(self.options.integrator), 0.0)
-        ahead = of_integrator * self.options.time_step * (self.tree.prescribed == 0) if future else 0.0
-        self.stepped.damping[:] = self.tree.damping + ahead * self.tree.stiffness
+        return of_integrator * self.options.time_step * (self.tree.prescribed == 0) * future
 
     def set_time_step(self) -> None:
         """The time step has changed."""

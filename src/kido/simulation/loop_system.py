@@ -13,7 +13,6 @@ from kido.constraints.loop_rows import measure
 from kido.constraints.loop_schema import LOOPS
 from kido.constraints.loop_table import LoopTable
 from kido.constraints.loop_trees import place_tree
-from kido.errors import StateError
 from kido.jit import Struct, entry, view
 from kido.jit.kept import COUNT, FINITE, FLAG, checked_array, checked_arrays
 from kido.simulation.aggregates.answers import (
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
     from kido.simulation.engine import Engine
 
 Array = NDArray[np.float64]
-MOST_OF_USERS = 2**24  # numbers in the Jacobian of users' rows that a state may ask room for
 RATE = 1e-6  # [m/s or rad/s] velocity error above which a row is not met
 # What the next step depends on. NaN: of a state that no step left.
 _KEPT = {
@@ -254,7 +252,7 @@ class LoopSystem(Feature):
         own = {key: getattr(lp, key).copy() for key in _KEPT}
         own["closure"] = np.array([getattr(lp, key) for key in _CLOSURE])
         aggregates = self.aggregates.state() if self.aggregates.any else {}
-        return {"user_impulse": self.users.container.impulse.copy(), **own, **aggregates}
+        return {**self.users.state(), **own, **aggregates}
 
     def _is_of_others(self, state: dict[str, Any]) -> bool:
         """Whether a state is of other constraints, so that the next step closes what it finds."""
@@ -268,10 +266,7 @@ class LoopSystem(Feature):
             return None
         found: dict[str, Any] = checked_arrays(lp, _KEPT, state, where)
         found["closure"] = checked_array(state.get("closure"), "f", (len(_CLOSURE),), FINITE, f"{where}.closure")
-        what, rows = f"{where}.user_impulse", (getattr(state.get("user_impulse"), "shape", ()) or (0,))[0]
-        found["user_impulse"] = checked_array(state.get("user_impulse"), "f", (rows,), FINITE, what)
-        if rows * len(lp.end_q) > MOST_OF_USERS:
-            raise StateError(f"{what}: {rows} rows are more than memory should have room for")
+        found |= self.users.checked_state(state, where)
         return {**found, **self.aggregates.checked_state(state, where)} if self.aggregates.any else found
 
     def set_state(self, state: dict[str, Any] | None) -> None:
@@ -286,4 +281,4 @@ class LoopSystem(Feature):
             note_partitions(self.engine.world.address)
         for k, c in enumerate(self.joined):
             c.was_broken = bool(lp.enabled[k] == 0)
-        self.users.set_impulses(state["user_impulse"])
+        self.users.set_state(state)

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from kido.constraints.constraint import UserConstraint, checked_bias, checked_rows
 from kido.constraints.loop_schema import USER_ROWS
 from kido.constraints.row_origins import ROW_ORIGINS, distance_biases
+from kido.errors import StateError
 from kido.integrators import ExplicitEuler, MoreauMidpoint
 from kido.jit import entry, view
+from kido.jit.kept import FINITE, Values, checked_array
 from kido.joints import JointKind
 from kido.kernels.forward_dynamics import articulated_inertias
 from kido.kernels.inertia import body_inertia
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from kido.simulation.engine import Engine
 
 Array = NDArray[np.float64]
+MOST = 2**24  # numbers in the Jacobian of users' rows that a state may ask room for
+RECALLED = {"impulse": FINITE, "lower": Values(-np.inf, np.inf), "upper": Values(-np.inf, np.inf)}  # of USER_ROWS
 
 
 @entry("UniTuple(f8,2)(i8,f8)")
@@ -107,15 +111,46 @@ class UserRows:
         """Impulses of a constraint's rows in the last step."""
         return self.container.impulse[self.rows_of[constraint]].copy()
 
-    def set_impulses(self, impulses: Array) -> None:
-        """Warm start of the next step."""
-        if len(impulses) > len(self.container.impulse):
-            self._grow(len(impulses))
-        self.container.impulse[: len(impulses)] = impulses
+    def state(self) -> dict[str, np.ndarray]:
+        """What the next step recalls of the last one's rows: how many each constraint had, impulses, and bounds."""
+        us, total = self.container, max((rows.stop for rows in self.rows_of.values()), default=0)
+        counts = np.array([rows.stop - rows.start for rows in self.rows_of.values()], np.int64)
+        return {"user_rows": counts, **{f"user_{key}": getattr(us, key)[:total].copy() for key in RECALLED}}
+
+    def checked_state(self, state: dict[str, Any], where: str) -> dict[str, np.ndarray]:
+        """The same of a state from outside; nothing is recalled of other constraints, or by older files.
+
+        Raises:
+            StateError: the world cannot have been in it.
+        """
+        counts = state.get("user_rows", np.zeros(0, np.int64))
+        if getattr(counts, "shape", ()) != (len(self.constraints),):
+            return UserRows(self.engine, self.constraints).state()
+        found = {"user_rows": checked_array(counts, "i", counts.shape, Values(0, MOST), f"{where}.user_rows")}
+        rows = int(found["user_rows"].sum())
+        if rows * len(self.engine.data.q) > MOST:
+            raise StateError(f"{where}.user_rows: {rows} rows are more than memory should have room for")
+        for key, values in RECALLED.items():
+            found[f"user_{key}"] = checked_array(state.get(f"user_{key}"), "f", (rows,), values, f"{where}.user_{key}")
+        return found
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        """Restore what `state` returned."""
+        if len(state["user_rows"]) != len(self.constraints):
+            return
+        ends = np.cumsum(state["user_rows"]).tolist()
+        self.rows_of = dict(zip(self.constraints, map(slice, [0, *ends], ends), strict=False))
+        total = ends[-1] if ends else 0
+        if total > len(self.container.impulse):
+            self._grow(total)
+        for key in RECALLED:
+            getattr(self.container, key)[:total] = state[f"user_{key}"]
 
     def _grow(self, rows: int) -> None:
         larger = self._made(rows)
-        larger.impulse[: len(self.container.impulse)] = self.container.impulse
+        for key in RECALLED:
+            own = getattr(self.container, key)
+            getattr(larger, key)[: len(own)] = own
         self.container = larger
         self.engine.link()
 
@@ -171,7 +206,8 @@ class UserRows:
         Rows that hold are to hold there, for positions and energies of second order in h; impulses act along those at
         mid-step. See `kido.simulation.row_motion`.
         """
-        d, u_free = self.engine.data, self.engine.problem.u_free
+        d = self.engine.data
+        u_free = self.engine.problem.u_free[: len(d.u)]  # behind those are soft skins'
         turning = {c: np.zeros(len(J)) for c, J, *_ in found}
         holding = {c: self._holds(c, lower, upper) for c, _, _, lower, upper in found}
         moved = [(c, J) for c, J, *_ in found if holding[c].any()]

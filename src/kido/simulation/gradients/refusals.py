@@ -37,7 +37,8 @@ def _refused(world: World, engine: Any) -> str:
         return "controllers"
     if world.pushes.all:
         return "a push that goes on"
-    if engine.surfaces.container.any_spin:
+    spins = any(node.surface.rolling_friction + node.surface.torsional_friction > 0.0 for node in engine.nodes)
+    if spins or engine.surfaces.container.any_spin:
         return "rolling and torsional friction"
     if engine.detector.container.shape_continuous.any():
         return "bodies swept along their motion"
