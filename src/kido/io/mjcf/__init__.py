@@ -11,8 +11,10 @@ of a file is what is read. What the format means here:
   they are joints of bodies without mass in between. Positions of hinges and slides are MuJoCo's; `MujocoLayout` turns
   whole states.
 - Geoms of groups 0 to 2 are seen, those with `contype` or `conaffinity` or in pairs collide. Contacts are rigid with
-  exact friction; the pair's friction is the greater. With `contacts="springs"` they swing as `solref` says; `solimp`
-  has no part in it, so that weights sink in 1 / (1 - impedance) times as deep as in MuJoCo.
+  exact friction; the pair's friction is the greater. With `contacts="springs"` they swing as `solref` says, mixed by
+  `solmix`; `solimp` has no part in it, so that weights sink in 1 / (1 - impedance) times as deep as in MuJoCo.
+- Bodies stand as far apart as margins say, which are paddings of surfaces (`kido.Surface`): those of two geoms add up,
+  `gap` only finds contacts earlier. Points of contact are in the middle between the padded surfaces.
 
 - Actuators and tendons are those of `kido.actuation`: `kido.actuation.Actuators.of(world)` has them by name.
 

@@ -3,48 +3,83 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from kido.io.mjcf.remarks import LeftOut
 from kido.io.mjcf.shapes import DEFAULT_SOLIMP, DEFAULT_SOLREF, SUNK, ShapeReader, softness_of
-from kido.io.mjcf.trees import Trees
+from kido.io.mjcf.trees import NO_PARENT_FILTER, Trees
 from kido.simulation import ContactSurface, ContactSurfaceHandler, World
 from kido.simulation.collision_filter import ADJACENT
 from kido.skeleton import BodyNode, ShapeNode, TimeConstant
+from kido.skeleton.nodes.surface import Softness
 
 __all__ = ["MjcfSurfaces", "filter_contacts"]
 
 EXCLUDED = "exclude"  # reason of pairs of bodies that a file excludes
-NO_CONTACT, NO_PARENT_FILTER = 1 | 1 << 4, 1 << 10  # of mjtDisableBit
+NO_CONTACT = 1 | 1 << 4  # of mjtDisableBit
 PYRAMIDAL = 0  # mjtCone
+LEAST = 1e-15  # MuJoCo's smallest divisor
 Key = tuple[str, str, str]
 
 
+@dataclass(frozen=True)
+class Mixed:
+    """What softness a geom brings into its pairs.
+
+    Attributes:
+        solref: its two numbers.
+        weight: `solmix`.
+        softness: what they are alone.
+        least: time constants below are brought there [s].
+    """
+
+    solref: tuple[float, float]
+    weight: float
+    softness: Softness | None
+    least: float
+
+    def beside(self, other: Mixed) -> TimeConstant | None:
+        """The softness of a pair of geoms of the same priority: means by `solmix` of time constants and damping
+        ratios; of stiffnesses and dampings, which are negative, the greater."""
+        a, b = self.solref, other.solref
+        if a[0] <= 0.0 or b[0] <= 0.0:
+            return softness_of((min(a[0], b[0]), min(a[1], b[1])), self.least)
+        weights = [0.0 if m.weight < LEAST else m.weight for m in (self, other)]
+        share = weights[0] / sum(weights) if any(weights) else 0.5
+        return softness_of([share * x + (1.0 - share) * y for x, y in zip(a, b, strict=True)], self.least)
+
+
 class MjcfSurfaces(ContactSurfaceHandler):
-    """Surfaces of shapes by the rules of MJCF: explicit pairs have their own, softness is the mean of both.
+    """Surfaces of shapes by the rules of MJCF: explicit pairs have their own, softness is mixed of both `solref`.
 
     Args:
         pairs: surfaces of pairs of shapes, each named by skeleton, body and shape.
+        soft: what is mixed, by shapes; of those whose surface has got another softness since, the usual rule holds.
     """
 
-    def __init__(self, pairs: Mapping[frozenset[Key], ContactSurface]):
+    def __init__(
+        self, pairs: Mapping[frozenset[Key], ContactSurface], soft: Mapping[Key, Mixed] = MappingProxyType({})
+    ):
         super().__init__("max")
-        self.pairs = dict(pairs)
+        self.pairs, self.soft = dict(pairs), dict(soft)
 
     def pair(self, shape_a: ShapeNode, shape_b: ShapeNode) -> ContactSurface:
         """The surface of a pair of shapes."""
-        own = self.pairs.get(frozenset((_key(shape_a), _key(shape_b))))
+        keys = _key(shape_a), _key(shape_b)
+        own = self.pairs.get(frozenset(keys))
         if own is not None:
             return own
-        a, b = shape_a.surface.softness, shape_b.surface.softness
         combined = super().pair(shape_a, shape_b)
-        if isinstance(a, TimeConstant) and isinstance(b, TimeConstant) and isinstance(combined.softness, TimeConstant):
-            times, ratios = (a.time_constant, b.time_constant), (a.damping_ratio, b.damping_ratio)
-            if shape_a.surface.priority == shape_b.surface.priority:
-                combined = replace(combined, softness=TimeConstant(sum(times) / 2.0, sum(ratios) / 2.0))
+        a, b = self.soft.get(keys[0]), self.soft.get(keys[1])
+        one, two = shape_a.surface, shape_b.surface
+        if a is None or b is None or one.priority != two.priority:
+            return combined
+        if (a.softness, b.softness) == (one.softness, two.softness):
+            return replace(combined, softness=a.beside(b))
         return combined
 
 
@@ -67,7 +102,7 @@ def filter_contacts(world: World, trees: Trees, shapes: ShapeReader, left_out: L
         a, b = trees.bodies[signature >> 16], trees.bodies[signature & 0xFFFF]
         if a is not b:
             world.collision_filter.add(a, b, EXCLUDED)
-    if int(m.opt.disableflags) & NO_PARENT_FILTER:
+    if not trees.switched(NO_PARENT_FILTER):
         for skeleton in trees.skeletons:
             skeleton.adjacent_body_collision = True
     else:
@@ -85,9 +120,10 @@ def filter_contacts(world: World, trees: Trees, shapes: ShapeReader, left_out: L
             continue
         world.collision_filter.remove(a.body, b.body, ADJACENT)
         world.collision_filter.remove(a.body, b.body, EXCLUDED)
-        found[frozenset((_key(a), _key(b)))] = _pair_surface(m, k, shapes.springs, left_out)
+        found[frozenset((_key(a), _key(b)))] = _pair_surface(shapes, k, left_out)
     if found or shapes.springs:
-        world.contact_surface_handler = MjcfSurfaces(found)
+        soft = {_key(node): _mixed(shapes, g, node) for g, node in shapes.nodes.items() if shapes.springs}
+        world.contact_surface_handler = MjcfSurfaces(found, soft)
 
 
 def _has_friction(m: Any) -> bool:
@@ -112,7 +148,14 @@ def _say_what_mixes(m: Any, shapes: ShapeReader, left_out: LeftOut) -> None:
                 )
 
 
-def _pair_surface(m: Any, k: int, springs: bool, left_out: LeftOut) -> ContactSurface:
+def _mixed(shapes: ShapeReader, g: int, node: ShapeNode) -> Mixed:
+    m = shapes.model
+    solref = float(m.geom_solref[g, 0]), float(m.geom_solref[g, 1])
+    return Mixed(solref, float(m.geom_solmix[g]), node.surface.softness, shapes.least_time)
+
+
+def _pair_surface(shapes: ShapeReader, k: int, left_out: LeftOut) -> ContactSurface:
+    m, springs = shapes.model, shapes.springs
     name, dimensions = f"pair {k}", int(m.pair_dim[k])
     first, second, spin, roll, roll_2 = (float(value) for value in m.pair_friction[k])
     if first != second or (roll != roll_2 and dimensions == 6):
@@ -121,13 +164,11 @@ def _pair_surface(m: Any, k: int, springs: bool, left_out: LeftOut) -> ContactSu
         left_out.add("solimp is left out: " + (SUNK if springs else "contacts are rigid"), name)
     if not springs and not np.allclose(m.pair_solref[k], DEFAULT_SOLREF):
         left_out.add("solref is left out: contacts are rigid", name)
-    if m.pair_margin[k] != m.pair_gap[k]:
-        left_out.add("margins of geoms beyond their gap are left out: contacts push where surfaces meet", name)
     return ContactSurface(
         friction=0.5 * (first + second) if dimensions >= 3 else 0.0,
         torsional_friction=spin if dimensions >= 4 else 0.0,
         rolling_friction=0.5 * (roll + roll_2) if dimensions >= 6 else 0.0,
-        softness=softness_of(m.pair_solref[k]) if springs else None,
+        softness=softness_of(m.pair_solref[k], shapes.least_time) if springs else None,
     )
 
 

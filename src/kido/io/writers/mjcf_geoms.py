@@ -127,6 +127,8 @@ class GeomWriter:
         slide, spin, roll = surface.friction, surface.torsional_friction, surface.rolling_friction
         made.set("condim", "6" if roll else "4" if spin else "3" if slide else "1")
         made.set("friction", vector([slide, spin, roll]))
+        if surface.padding:
+            made.set("margin", number(surface.padding))
         if surface.priority:
             made.set("priority", str(int(surface.priority)))
         if isinstance(surface.softness, TimeConstant):
