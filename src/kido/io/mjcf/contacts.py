@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from types import MappingProxyType
 from typing import Any
 
@@ -13,7 +14,7 @@ from kido.io.mjcf.remarks import LeftOut
 from kido.io.mjcf.shapes import DEFAULT_SOLIMP, DEFAULT_SOLREF, SUNK, ShapeReader, softness_of
 from kido.io.mjcf.trees import NO_PARENT_FILTER, Trees
 from kido.simulation import ContactSurface, ContactSurfaceHandler, World
-from kido.simulation.collision_filter import ADJACENT
+from kido.simulation.collision_filter import ADJACENT, masks_meet
 from kido.skeleton import BodyNode, ShapeNode, TimeConstant
 from kido.skeleton.nodes.surface import Softness
 
@@ -98,28 +99,29 @@ def filter_contacts(world: World, trees: Trees, shapes: ShapeReader, left_out: L
         for node in shapes.nodes.values():
             node.collision = False
         return
+    in_pairs = {
+        frozenset((shapes.nodes[g].body, shapes.nodes[h].body)) for g, h in _pairs(m) if {g, h} <= {*shapes.nodes}
+    }
     for signature in m.exclude_signature.tolist():
         a, b = trees.bodies[signature >> 16], trees.bodies[signature & 0xFFFF]
-        if a is not b:
+        if a is not b and frozenset((a, b)) not in in_pairs:
             world.collision_filter.add(a, b, EXCLUDED)
     if not trees.switched(NO_PARENT_FILTER):
         for skeleton in trees.skeletons:
             skeleton.adjacent_body_collision = True
     else:
-        _lift_base(world, trees)
+        _lift(world, trees)
     if int(m.opt.cone) == PYRAMIDAL and _has_friction(m):
         left_out.note("pyramids of friction are the round cones that they stand for", "option")
     if shapes.springs and shapes.nodes:
         left_out.note(SUNK, "option")
     _say_what_mixes(m, shapes, left_out)
     found: dict[frozenset[Key], ContactSurface] = {}
-    for k in range(int(m.npair)):
-        ends = [shapes.nodes.get(int(g[k])) for g in (m.pair_geom1, m.pair_geom2)]
-        a, b = ends
+    for k, ends in enumerate(_pairs(m)):
+        a, b = (shapes.nodes.get(g) for g in ends)
         if a is None or b is None:
             continue
         world.collision_filter.remove(a.body, b.body, ADJACENT)
-        world.collision_filter.remove(a.body, b.body, EXCLUDED)
         found[frozenset((_key(a), _key(b)))] = _pair_surface(shapes, k, left_out)
     if found or shapes.springs:
         soft = {_key(node): _mixed(shapes, g, node) for g, node in shapes.nodes.items() if shapes.springs}
@@ -172,17 +174,28 @@ def _pair_surface(shapes: ShapeReader, k: int, left_out: LeftOut) -> ContactSurf
     )
 
 
-def _lift_base(world: World, trees: Trees) -> None:
-    """Let bodies collide with those fixed to the world that they hang on."""
+def _pairs(m: Any) -> list[tuple[int, int]]:
+    """Geoms of each pair."""
+    return list(zip(m.pair_geom1.tolist(), m.pair_geom2.tolist(), strict=True))
+
+
+def _lift(world: World, trees: Trees) -> None:
+    """Let bodies collide that MuJoCo does not take as neighbours: with those fixed to the world, and with what lies
+    behind neighbours that touch nothing."""
     m = trees.model
+    weld = np.asarray(m.body_weldid)
+    above = weld[np.asarray(m.body_parentid)[weld]]  # of each body's rigid group
+    solid: dict[int, list[BodyNode]] = {}
     for b, body in trees.bodies.items():
-        parent = int(m.body_parentid[b])
-        if b == 0 or parent == 0 or int(m.body_weldid[b]) != b or int(m.body_weldid[parent]) != 0:
-            continue
-        base = trees.bodies[parent]
-        if _collide(base, body):
-            world.collision_filter.remove(base, body, ADJACENT)
-
-
-def _collide(a: BodyNode, b: BodyNode) -> bool:
-    return all(any(node.collision for node in body.shapes) for body in (a, b))
+        if any(node.collision for node in body.shapes):
+            solid.setdefault(int(weld[b]), []).append(body)
+    for group, own in solid.items():
+        neighbour, behind = int(above[group]), False
+        while group:
+            others = solid.get(neighbour, [])
+            for a, b in product(own, others if behind or not neighbour else ()):
+                if a.skeleton is b.skeleton and any(masks_meet(x, y) for x, y in product(a.shapes, b.shapes)):
+                    world.collision_filter.remove(a, b, ADJACENT)
+            if others or not neighbour:
+                break
+            neighbour, behind = int(above[neighbour]), True
