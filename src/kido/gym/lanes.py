@@ -21,7 +21,7 @@ from kido.rendering import Camera, Pinhole, Renderer, look_at
 from kido.simulation import World
 from kido.skeleton import Skeleton
 
-__all__ = ["Lanes"]
+__all__ = ["Lanes", "as_array"]
 
 Array = NDArray[np.float64]
 
@@ -202,10 +202,7 @@ class Lanes(FixedAttributes):
         Raises:
             StateError: another shape, not numbers, not finite, or none of a discrete space; names the world.
         """
-        try:
-            given: NDArray = np.asarray(actions)
-        except (TypeError, ValueError, RuntimeError):  # no rectangle, or a tensor that is not to leave its graph
-            given = np.asarray(None)
+        given = as_array(actions)
         if self._bounds is not None and given.shape == self._shape and given.dtype in (np.float32, np.float64):
             flat = given.reshape(-1)
             if math.isfinite(flat.dot(flat)):  # else some are not finite, or so large that it takes a closer look
@@ -366,6 +363,16 @@ class Lanes(FixedAttributes):
         color = self._renderer.render(Camera(Pinhole(view.width, view.height), pose)).color
         assert color is not None
         return color
+
+
+def as_array(actions: Any) -> NDArray:
+    """Actions as an array; what cannot be one, as lists of several lengths, becomes one of an object, not a number."""
+    try:
+        return np.asarray(actions)
+    except (TypeError, ValueError, RuntimeError):
+        found = np.empty(1, object)
+        found[0] = actions
+        return found
 
 
 def _stacked(drawn: Sequence[Mapping[str, Any]], what: str) -> dict[str, Any]:
