@@ -439,6 +439,41 @@ def test_without_gymnasium_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -
         import kido.gym  # noqa: F401
 
 
+# Copies ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_copy_goes_on_as_the_original_does() -> None:
+    """In the midst of an episode and beyond its end, with random numbers; neither changes the other."""
+    env = swing().vector(3)
+    env.reset(seed=0)
+    actions = np.random.default_rng(0).uniform(-1.0, 1.0, (40, 3, 1))
+    for action in actions[:7]:
+        env.step(action)
+    twin, third = copy.deepcopy(env), copy.deepcopy(env)
+    expected = [env.step(action)[:4] for action in actions[7:]]
+    found = [twin.step(action)[:4] for action in actions[7:]]
+    for a, b in zip(expected, found, strict=True):
+        assert all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))
+    assert any(step[2].any() or step[3].any() for step in expected)
+    assert np.array_equal(third.step(actions[7])[0], expected[0][0])  # it is where it was copied
+
+
+def test_a_copy_of_a_robot_on_its_foot_under_wrappers() -> None:
+    env = gymnasium.make(
+        "Kido/Hopper-v0", max_episode_steps=30, terminate_when_unhealthy=False, render_mode="rgb_array"
+    )
+    env.reset(seed=3)
+    for _ in range(20):
+        env.step(np.array([0.1, -0.2, 0.1]))
+    env.render()
+    twin = copy.deepcopy(env)
+    for _ in range(10):
+        a, b = (e.step(np.array([0.3, 0.1, -0.4])) for e in (env, twin))
+        assert np.array_equal(a[0], b[0]) and a[1:4] == b[1:4]
+    assert a[3] and np.array_equal(env.reset()[0], twin.reset()[0])
+    assert twin.unwrapped.action_space is not env.unwrapped.action_space
+
+
 # The checker finds mistakes -------------------------------------------------------------------------------------
 
 

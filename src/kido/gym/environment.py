@@ -124,6 +124,9 @@ class Environment:
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
                 raise ModelError(f"{what}: {name}: expected a whole number above 0, got {value!r}")
 
+    def __deepcopy__(self, memo: Any) -> Environment:
+        return self  # it does not change
+
     def single(self, **options: Any) -> KidoEnv:
         """A single environment; options as of `KidoEnv`."""
         from kido.gym.single import KidoEnv

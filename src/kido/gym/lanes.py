@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,14 @@ from kido.batch import Worlds
 from kido.errors import ModelError, NameLookupError, StateError
 from kido.gym import measures
 from kido.gym.environment import Environment, Start
+from kido.gym.rows import as_array, stacked
 from kido.gym.transition import Model, States, Transition
 from kido.math.transform import number_or_nan
 from kido.rendering import Camera, Pinhole, Renderer, look_at
 from kido.simulation import World
 from kido.skeleton import Skeleton
 
-__all__ = ["Lanes", "as_array"]
+__all__ = ["Lanes"]
 
 Array = NDArray[np.float64]
 
@@ -132,6 +134,13 @@ class Lanes(FixedAttributes):
     def __len__(self) -> int:
         return len(self.worlds)
 
+    def __deepcopy__(self, memo: Any) -> Lanes:
+        twin: Lanes = object.__new__(Lanes)  # arrays are shared: they are replaced, not written to
+        vars(twin).update(vars(self), worlds=self.worlds.clone(), _last=None, _renderer=None)
+        vars(twin).update(_model=Model(twin._skeleton()), action_space=deepcopy(self.action_space, memo))
+        vars(twin).update(observation_space=deepcopy(self.observation_space, memo))
+        return twin
+
     def __repr__(self) -> str:
         return f"Lanes({self.environment.name!r}, {len(self)} worlds)"
 
@@ -141,7 +150,7 @@ class Lanes(FixedAttributes):
         """Properties of worlds by name, drawn one by one."""
         assert self.environment.randomization is not None
         drawn = [self.environment.randomization(rng) for rng in generators]
-        return _stacked(drawn, f"{self._what}: randomization")
+        return stacked(drawn, f"{self._what}: randomization")
 
     def _start(self, rng: np.random.Generator) -> tuple[Array, Array, Array]:
         start = Start() if self.environment.start is None else self.environment.start(rng)
@@ -363,35 +372,3 @@ class Lanes(FixedAttributes):
         color = self._renderer.render(Camera(Pinhole(view.width, view.height), pose)).color
         assert color is not None
         return color
-
-
-def as_array(actions: Any) -> NDArray:
-    """Actions as an array; what cannot be one, as lists of several lengths, becomes one of an object, not a number."""
-    try:
-        return np.asarray(actions)
-    except (TypeError, ValueError, RuntimeError):
-        found = np.empty(1, object)
-        found[0] = actions
-        return found
-
-
-def _stacked(drawn: Sequence[Mapping[str, Any]], what: str) -> dict[str, Any]:
-    """Dictionaries of one world as one of all.
-
-    Raises:
-        ModelError: they have not the same names, or shapes.
-    """
-    first: Any = drawn[0]
-    for d in drawn:
-        if not isinstance(d, Mapping) or d.keys() != first.keys():
-            raise ModelError(f"{what}: expected a dictionary of the same names for each world, got {d!r:.80}")
-    found: dict[str, Any] = {}
-    for name in first:
-        values = [d[name] for d in drawn]
-        if isinstance(first[name], Mapping):
-            found[name] = _stacked(values, f"{what}: {name}")
-        elif len({np.shape(value) for value in values}) > 1:
-            raise ModelError(f"{what}: {name}: expected numbers of the same shape for each world, got {values!r:.80}")
-        else:
-            found[name] = np.array(values, dtype=float)
-    return found

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from kido.errors import NameLookupError, StateError
 from kido.gym.environment import Environment
-from kido.gym.lanes import Lanes, as_array
+from kido.gym.lanes import Lanes
+from kido.gym.rows import as_array
 
 __all__ = ["RENDER_MODES", "KidoEnv", "check_options", "check_render_mode", "steps_of_episodes"]
 
@@ -69,6 +70,7 @@ class KidoEnv(gymnasium.Env):
 
     Its steps are, to the bit, those of a world of the vector environment with the same `lanes`. A world by itself is
     quicker without, which is the default here; many are with, which is the default there. They differ by rounding.
+    A `copy.deepcopy` goes on as the original does, to the bit, its random numbers as well.
 
     Args:
         environment: the declaration.

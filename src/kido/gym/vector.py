@@ -23,7 +23,7 @@ class KidoVectorEnv(VectorEnv):
     """A `gymnasium.vector.VectorEnv`: many worlds of an environment, eight of which step together in each thread.
 
     Every world is, to the bit, the single environment with its seed and the same `lanes`, whatever their number and
-    that of threads. `kido.gym.check_vector_env` holds this.
+    that of threads. `kido.gym.check_vector_env` holds this. A `copy.deepcopy` goes on as the original does.
 
     Args:
         environment: the declaration.
