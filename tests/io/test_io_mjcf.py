@@ -309,6 +309,14 @@ def test_the_compilers_words_have_path_and_line(tmp_path: Path) -> None:
         kido.load(path)
 
 
+def test_lines_of_xml_that_is_none_and_numbers_that_pass_the_compiler() -> None:
+    with pytest.raises(kido.FileFormatError, match=r"^<text>:2: MuJoCo's compiler: XML parse error") as caught:
+        mjcf.read("<mujoco>\n<worldbody>\n</mujoco>")
+    assert caught.value.line == 2
+    with pytest.raises(kido.FileFormatError, match=r"^<text>: joint .*expected finite numbers, got"):
+        mjcf.read(model('<body pos="nan 0 0"><joint/><geom size="1"/></body>'))
+
+
 def test_xml_of_other_kinds_is_told_apart(tmp_path: Path) -> None:
     path = tmp_path / "a.xml"
     path.write_text('<robot name="r"><link name="a"/></robot>')
