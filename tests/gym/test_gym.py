@@ -304,6 +304,14 @@ def test_functions_that_give_what_cannot_be_are_named(changes: dict[str, Any], w
         env.step(np.zeros((2, 1)))
 
 
+def test_rewards_beyond_an_end_do_not_matter() -> None:
+    """A world whose episode has ended steps once more before it begins again."""
+    env = swing(reward=lambda t: np.where(t.elapsed > 3, np.nan, 1.0), terminated=None, time_limit=3).vector(2)
+    env.reset(seed=0)
+    rewards = [env.step(np.zeros((2, 1)))[1].tolist() for _ in range(8)]
+    assert rewards == [[1.0, 1.0]] * 3 + [[0.0, 0.0]] + [[1.0, 1.0]] * 3 + [[0.0, 0.0]]
+
+
 def test_one_number_is_the_reward_of_each() -> None:
     env = swing(reward=lambda t: {"alive": 1.0, "fast": np.abs(t.velocities[:, 0])}).vector(2)
     env.reset(seed=0)

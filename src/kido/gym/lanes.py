@@ -301,9 +301,12 @@ class Lanes(FixedAttributes):
         return found
 
     def judged(
-        self, transition: Transition, failed: Mapping[int, str]
+        self, transition: Transition, failed: Mapping[int, str], over: NDArray[np.bool_] | None = None
     ) -> tuple[Array, NDArray[np.bool_], dict[str, NDArray]]:
         """Rewards, whether episodes have ended, and the infos of a step. What has failed has ended, with reward 0.
+
+        Args:
+            over: worlds whose episodes had ended before: their reward is 0.
 
         Raises:
             ModelError: rewards or ends that are no rows of all worlds; rewards that are not finite.
@@ -323,6 +326,8 @@ class Lanes(FixedAttributes):
             raise ModelError(f"{self._what}: terminated: expected an array of {n} truth values, got {ended!r:.80}")
         for k in failed:
             reward[k], ended[k] = 0.0, True
+        if over is not None:
+            reward[over] = 0.0
         if not math.isfinite(reward.dot(reward)) and not np.isfinite(reward).all():
             k = int(np.flatnonzero(~np.isfinite(reward))[0])
             raise ModelError(f"{self._what}: reward: expected finite numbers, got {reward[k]} in environment {k}")

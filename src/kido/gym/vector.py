@@ -153,7 +153,7 @@ class KidoVectorEnv(VectorEnv):
                 "of it, since autoreset_mode is 'Disabled'"
             )
         found, failed = lanes.step(actions)
-        rewards, ended, infos = lanes.judged(found, failed)
+        rewards, ended, infos = lanes.judged(found, failed, over)
         late = lanes.elapsed >= self.max_episode_steps
         observations, described = lanes.observed(found), lanes.described(found)
         shown: dict[str, Any] = {}
@@ -163,7 +163,7 @@ class KidoVectorEnv(VectorEnv):
                 _add_final(shown, observations, infos | described, failed, begins)
         else:
             begins = over
-            rewards[over], ended[over], late[over] = 0.0, False, False
+            ended[over], late[over] = False, False
             self._ended = ended | late
         shown |= _marked(infos, ~begins) | _errors(failed, ~begins)
         if begins.any():
