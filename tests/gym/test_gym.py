@@ -334,6 +334,47 @@ def test_numbers_of_steps_and_environments() -> None:
     assert not any(env.step(np.zeros((2, 1), np.float32))[3].any() for _ in range(250))  # as `gymnasium.make` has -1
 
 
+@pytest.mark.parametrize(
+    "name, options, words",
+    [
+        ("Hopper", {"healthy_z_range": (np.nan, 1.0)}, "healthy_z_range: expected two numbers, the second not below"),
+        ("Humanoid", {"healthy_z_range": (2.0, 1.0)}, "healthy_z_range: expected two numbers"),
+        ("Ant", {"contact_force_range": 3}, "contact_force_range: expected two numbers, .* got 3"),
+        ("Walker2d", {"reset_noise_scale": -1.0}, "reset_noise_scale: expected a finite number not below 0, got -1.0"),
+        ("HalfCheetah", {"forward_reward_weight": np.nan}, "forward_reward_weight: expected a finite number, got nan"),
+        ("Reacher", {"reward_dist_weight": "big"}, "reward_dist_weight: expected a finite number, got 'big'"),
+        ("Hopper", {"terminate_when_unhealthy": "no"}, "terminate_when_unhealthy: expected True or False, got 'no'"),
+        ("Quadruped", {"forward_range": (1, -1)}, "forward_range: expected two numbers"),
+        ("Quadruped", {"randomize": 1}, "randomize: expected True or False, got 1"),
+        ("Quadruped", {"terrain": 3}, "terrain: expected a name or a Heightmap, got 3"),
+    ],
+)
+def test_options_of_another_kind_are_named(name: str, options: dict[str, Any], words: str) -> None:
+    """An episode that never is healthy, or always, is no silent consequence."""
+    with pytest.raises(ModelError, match=f"environment '{name}': {words}"):
+        kido.gym.environment(name, **options)
+
+
+@pytest.mark.parametrize(
+    "make, words",
+    [
+        (lambda: around([0.0], uniform=-1.0), "around: uniform: expected a finite number not below 0"),
+        (lambda: around([0.0], normal=np.nan), "around: normal: expected a finite number not below 0"),
+        (lambda: around([np.inf]), "around: expected finite positions"),
+        (lambda: kido.gym.register("Mine", 3), "register 'Mine': expected a function that makes an Environment, got 3"),
+        (lambda: kido.gym.register("Mine", lambda: 3), "register 'Mine': expected a function"),
+        (lambda: kido.gym.terrain("rough", seed=-1), "terrain: seed: expected a whole number from 0 on, got -1"),
+        (lambda: kido.gym.terrain("rough", size="big"), "terrain: size: expected a positive number of metres"),
+        (lambda: kido.gym.View(width=0), "View: width: expected a whole number of pixels above 0, got 0"),
+        (lambda: kido.gym.View(eye=(0.0, np.nan, 1.0)), "View: eye"),
+    ],
+)
+def test_parts_of_declarations_that_cannot_be(make: Callable[[], Any], words: str) -> None:
+    with pytest.raises(KidoError, match=words):
+        make()
+    assert "Mine" not in kido.gym.names()
+
+
 def test_options_that_resets_have_not_are_named() -> None:
     for env, known in ((swing().single(), "there are none"), (swing().vector(2), "reset_mask")):
         with pytest.raises(NameLookupError, match=f"option for resets of environment 'Swing' 'mask'.*{known}"):
