@@ -217,30 +217,3 @@ def test_bitmask_of_sdf(tmp_path):
         (path := tmp_path / "bad.sdf").write_text(SDF.format(bits=bits))
         with pytest.raises(kido.errors.FileFormatError, match="16 bits"):
             kido.load(path)
-
-
-def test_a_filter_on_a_welded_body_changes_nothing_for_others():
-    """What is welded stays one: it does not touch itself, nor what a joint connects to it."""
-    robot = kido.Skeleton("robot")
-    robot.self_collision = True
-    upper = robot.add_body("upper", kido.FreeJoint("free"))
-    lower = robot.add_body("lower", kido.RevoluteJoint("hinge"), upper)
-    hands = [robot.add_body(f"hand{k}", kido.WeldJoint(f"weld{k}"), lower) for k in range(2)]
-    for body in robot.bodies:
-        body.add_shape(kido.Sphere(0.1))
-    other = free(kido.Sphere(0.1), 1.0, (0.05, 0.0, 0.0), name="other")
-    scene = world(robot, other, ground=False, gravity=(0.0, 0.0, 0.0))
-
-    def pairs():
-        return {frozenset((a.body.name, b.body.name)) for a, b in scene.collision_group.collide().pairs}
-
-    before, rules = pairs(), scene.collision_filter
-    with_other = {frozenset((name, other.body(0).name)) for name in ("upper", "lower", "hand0", "hand1")}
-    assert before == with_other
-    for k, hand in enumerate(hands):
-        rules.add(hand, other.body(0))
-        assert pairs() == before - {frozenset((f"hand{n}", other.body(0).name)) for n in range(k + 1)}
-        assert rules.reasons(hand, upper) == {"adjacent"} and rules.reasons(hand, lower) == {"same rigid group"}
-    assert rules.reasons(*hands) == {"same rigid group"}
-    rules.remove(hands[0], upper, "adjacent")
-    assert frozenset(("hand0", "upper")) in pairs() and frozenset(("hand1", "upper")) not in pairs()

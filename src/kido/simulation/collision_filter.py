@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kido.attributes import FixedAttributes
 from kido.errors import ModelError
-from kido.joints import JointKind
 from kido.math.transform import takes
 from kido.simulation.owner import Owner
 from kido.skeleton import BodyNode
@@ -21,31 +19,19 @@ if TYPE_CHECKING:
     from kido.skeleton.compiler import Links
 
 
-def rigid_groups(links: Links) -> list[list[int]]:
-    """Links of each rigid group, for each link the same list: what welds join is one, however filters part it."""
-    group: list[list[int]] = []
-    for k, body in enumerate(links.top):
-        welded = body.parent is not None and body.parent_joint.kind == JointKind.WELD
-        group.append(group[int(links.of_body[body.parent.index])] if welded and body.parent is not None else [])
-        group[k].append(k)
-    return group
-
-
 def adjacent_links(skeleton: Skeleton, links: Links) -> Iterable[tuple[BodyNode, BodyNode]]:
-    """Topmost bodies of the pairs of links of which a joint connects the rigid groups.
+    """Topmost bodies of the pairs of links that a joint connects.
 
-    A group without collision shapes is looked through: chains of such groups stand for one joint of several
+    A link without collision shapes is looked through: chains of such links stand for one joint of several
     degrees of freedom, as URDF files have them.
     """
-    group = rigid_groups(links)
-    solid = {group[int(links.of_body[b.index])][0] for b in skeleton.bodies if any(node.collision for node in b.shapes)}
-    for k, body in enumerate(links.top):
-        parent = body.parent if group[k][0] == k else None
+    solid = {int(links.of_body[b.index]) for b in skeleton.bodies if any(node.collision for node in b.shapes)}
+    for body in links.top:
+        parent = body.parent
         while parent is not None:
-            above = group[int(links.of_body[parent.index])]
-            for a, b in product(above, group[k]):
-                yield links.top[a], links.top[b]
-            parent = None if above[0] in solid else links.top[above[0]].parent
+            link = int(links.of_body[parent.index])
+            yield links.top[link], body
+            parent = None if link in solid else links.top[link].parent
 
 
 def filter_arrays(
@@ -72,14 +58,6 @@ def filter_arrays(
         if s.self_collision and not s.adjacent_body_collision
         for a, b in adjacent_links(s, k)
         if not free or frozenset((index(a), index(b))) not in free
-    ]
-    pairs += [
-        (index(k.top[a]), index(k.top[b]))
-        for s, k in links.items()
-        if s.self_collision
-        for n, group in enumerate(rigid_groups(k))
-        if group[0] == n
-        for a, b in combinations(group, 2)
     ]
     pairs += [(index(a), index(b)) for a, b in excluded if a.skeleton in links and b.skeleton in links]
     return {
@@ -203,9 +181,9 @@ class CollisionFilter(FixedAttributes):
         found = set(self._reasons.get(pair, ()))
         engine = self._world.engine
         link_a, link_b = engine.link_index(body_a), engine.link_index(body_b)
-        skeleton = body_a.skeleton
-        if link_a == link_b or (skeleton is body_b.skeleton and self._are_one(skeleton, link_a, link_b)):
+        if link_a == link_b:
             found.add(RIGID)
+        skeleton = body_a.skeleton
         if skeleton is body_b.skeleton and not skeleton.self_collision:
             found.add(NO_SELF_COLLISION)
         if skeleton is body_b.skeleton and pair not in self.lifted and self._are_adjacent(skeleton, link_a, link_b):
@@ -265,12 +243,6 @@ class CollisionFilter(FixedAttributes):
                 f"{self._label()}: reason {reason!r} follows from the model; to change it set {_DERIVED[reason]}"
             )
         return frozenset((body_a, body_b))
-
-    def _are_one(self, skeleton: Any, link_a: int, link_b: int) -> bool:
-        engine = self._world.engine
-        links = engine.links[skeleton]
-        numbers = {engine.link_index(top): k for k, top in enumerate(links.top)}
-        return numbers[link_b] in rigid_groups(links)[numbers[link_a]]
 
     def _are_adjacent(self, skeleton: Any, link_a: int, link_b: int) -> bool:
         if skeleton.adjacent_body_collision or link_a == link_b:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import combinations, product
 from types import MappingProxyType
 from typing import Any
 
@@ -123,6 +123,8 @@ def filter_contacts(world: World, trees: Trees, shapes: ShapeReader, left_out: L
             continue
         world.collision_filter.remove(a.body, b.body, ADJACENT)
         found[frozenset((_key(a), _key(b)))] = _pair_surface(shapes, k, left_out)
+    _settle(world, trees, {frozenset((shapes.nodes[g].body, shapes.nodes[h].body)) for g, h in _pairs(m)
+                               if g in shapes.nodes and h in shapes.nodes})  # fmt: skip
     if found or shapes.springs:
         soft = {_key(node): _mixed(shapes, g, node) for g, node in shapes.nodes.items() if shapes.springs}
         world.contact_surface_handler = MjcfSurfaces(found, soft)
@@ -177,6 +179,31 @@ def _pair_surface(shapes: ShapeReader, k: int, left_out: LeftOut) -> ContactSurf
 def _pairs(m: Any) -> list[tuple[int, int]]:
     """Geoms of each pair."""
     return list(zip(m.pair_geom1.tolist(), m.pair_geom2.tolist(), strict=True))
+
+
+def _settle(world: World, trees: Trees, in_pairs: set[frozenset[BodyNode]]) -> None:
+    """Keep bodies apart that are welded, or neighbours, to MuJoCo, and no others: a world's filter takes those that it
+    names, and what is welded to these, as bodies of their own, which have other neighbours."""
+    m, rules = trees.model, world.collision_filter
+    weld = np.asarray(m.body_weldid)
+    above = weld[np.asarray(m.body_parentid)[weld]]
+    number = {body: b for b, body in trees.bodies.items()}
+    changed = bool(rules.pairs or rules.lifted)
+    while changed:
+        changed = False
+        named = {body.skeleton for pair in [*(p[:2] for p in rules.pairs), *rules.lifted] for body in pair}
+        for skeleton in named:
+            solid = [b for b in skeleton.bodies if b in number and any(node.collision for node in b.shapes)]
+            for a, b in combinations(solid, 2):
+                g, h = int(weld[number[a]]), int(weld[number[b]])
+                joined = g and h and (above[g] == h or above[h] == g) and trees.switched(NO_PARENT_FILTER)
+                together, reasons = frozenset((a, b)) in in_pairs, rules.reasons(a, b)
+                if not reasons and (g == h or (joined and not together)):
+                    rules.add(a, b, EXCLUDED)
+                    changed = True
+                elif reasons == {ADJACENT} and g != h and (together or not joined):
+                    rules.remove(a, b, ADJACENT)
+                    changed = True
 
 
 def _lift(world: World, trees: Trees) -> None:
