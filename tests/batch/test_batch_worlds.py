@@ -446,3 +446,41 @@ def test_bad_input(humanoid):
     with pytest.raises(ModelError, match="no body has"):
         Worlds(humanoid, 2, bodies=["tail"])
     assert np.array_equal(worlds.positions, before) and not worlds.steps.any()
+
+
+@pytest.mark.parametrize("lanes", [True, False])
+def test_a_clone_goes_on_as_the_original_does(humanoid: kido.World, lanes: bool) -> None:
+    """Worlds in contact, each with properties of its own; they begin again alike, and one that has failed stays so."""
+    robot = humanoid.skeletons[1]
+    worlds = Worlds(humanoid, 3, skeleton=robot, properties=properties_of(robot, 3), bodies=["left_foot"], lanes=lanes)
+    commands = commands_of(humanoid, 3, 12)[:, :, worlds.dofs]
+    for k in range(6):
+        worlds.step(commands[:, k], 5)
+    broken = commands[:, 0].copy()
+    broken[1] = 1e308
+    worlds.step(broken)
+    assert list(worlds.errors) == [1]
+    worlds.world.skeletons[1].positions = np.zeros(worlds.num_dofs)  # as pictures do; no matter
+    twin = worlds.clone()
+    assert twin.errors == worlds.errors and np.array_equal(twin.steps, worlds.steps)
+    assert np.array_equal(twin.contact_wrenches, worlds.contact_wrenches, equal_nan=True)
+    for k in range(6, 12):
+        if k == 9:
+            for w in (worlds, twin):
+                w.reset([1])
+        found, expected = twin.step(commands[:, k], 5), worlds.step(commands[:, k], 5)
+        for a, b in zip(found, expected, strict=True):
+            assert np.array_equal(a, b, equal_nan=True)
+    before = np.array(worlds.positions)
+    twin.step(commands[:, 0], 5)
+    assert np.array_equal(worlds.positions, before)
+
+
+def test_a_clone_of_worlds_that_were_given(humanoid: kido.World) -> None:
+    models = [humanoid.clone() for _ in range(2)]
+    models[1].gravity = (0.0, 0.0, -3.0)
+    worlds = Worlds(models)
+    worlds.step(n=5)
+    twin = worlds.clone()
+    for a, b in zip(twin.step(n=20), worlds.step(n=20), strict=True):
+        assert np.array_equal(a, b)

@@ -130,6 +130,11 @@ def test_python_runs_while_worlds_are_stepped(made):
         (lambda q: {"velocities": q.to_sparse()}, StateError, "velocities: expected a dense tensor"),
         (lambda q: {"velocities": q[:5]}, StateError, r"velocities: expected the shape \(..., 6\), got \(5,\)"),
         (lambda q: {"commands": q * float("nan")}, StateError, "commands: expected finite numbers, got nan"),
+        (
+            lambda q: {"commands": torch.tensor(1.0, dtype=torch.float64)},
+            StateError,
+            r"commands: expected the shape \(..., rows, 6\)",
+        ),
         (lambda q: {"positions": q.tolist()}, StateError, "positions: expected a torch.Tensor, got list"),
         (lambda q: {"steps": 0}, StateError, "steps: expected a whole number above 0"),
         (lambda q: {"mass": tensor([1.0, 2.0])}, StateError, r"mass: expected the shape \(..., 1\), got \(2,\)"),

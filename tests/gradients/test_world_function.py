@@ -161,6 +161,11 @@ def test_charts_are_inverse_and_leave_other_joints_alone():
         ({"mass": ["box"]}, ModelError, "mass: expected a BodyNode"),
         ({"damping": "dofs"}, ModelError, "damping"),
         (["friction"], ModelError, "friction: expected a list"),
+        ("mass", ModelError, "parameters: expected lists of things by name, got 'mass'"),
+        (3, ModelError, "parameters: expected lists of things by name, got 3"),
+        ({"mass": []}, ModelError, "mass: expected a list of what has it"),
+        ({"friction": "floor"}, ModelError, "friction: expected a list of what has it, got 'floor'"),
+        ({"gravity": ["box"]}, ModelError, "gravity: expected None"),
     ],
 )
 def test_parameters_that_cannot_be(parameters, error, words):

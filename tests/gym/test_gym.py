@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import sys
 from collections.abc import Callable
@@ -252,6 +253,182 @@ def test_steps_before_a_reset_and_after_an_end_are_refused() -> None:
             env.reset(seed=seed)
 
 
+@pytest.mark.parametrize("action", [[[1], [1, 2]], None, [1.0, 2.0], 1.0, [10**400], [1 + 2j]])
+def test_bad_actions_of_one_environment_are_named(action: Any) -> None:
+    env = swing().single()
+    env.reset(seed=0)
+    with pytest.raises(StateError, match="environment 'Swing': actions: expected "):
+        env.step(action)
+
+
+@pytest.mark.parametrize(
+    "changes, words",
+    [
+        (
+            {"reward": lambda t: np.cos(t.positions)},
+            r"reward: expected an array of 2 numbers, got one of shape \(2, 1\)",
+        ),
+        (
+            {"reward": lambda t: {"a": np.zeros(3)}},
+            r"reward: a: expected an array of 2 numbers, got one of shape \(3,\)",
+        ),
+        ({"reward": lambda t: np.array([0.0, np.nan])}, "reward: expected finite numbers, got nan in environment 1"),
+        ({"terminated": lambda t: t.positions > 9.0}, "terminated: expected an array of 2 truth values, got"),
+        ({"terminated": lambda t: False}, "terminated: expected an array of 2 truth values, got"),
+        ({"terminated": lambda t: t.positions[:, 0]}, "terminated: expected an array of 2 truth values, got"),
+        ({"info": lambda t: {"angle": 1.0}}, r"info: angle: expected rows for 2 worlds, got \(\)"),
+        (
+            {"observation": lambda t: np.zeros((2, 1 + t.elapsed[0]))},
+            r"observation: expected an array of shape \(2, 1\)",
+        ),
+        ({"start": lambda rng: Start([np.nan])}, r"start: positions: expected 1 finite numbers, got \[nan\]"),
+        ({"start": lambda rng: Start(velocities=[1.0, 2.0])}, "start: velocities: expected 1 finite numbers"),
+        ({"start": lambda rng: Start(goals=["far"])}, "start: goals: expected finite numbers"),
+        ({"start": lambda rng: Start(goals=np.zeros(rng.integers(1, 20)))}, "start: goals: expected [0-9]+ finite"),
+        ({"randomization": lambda rng: {"mass": {"rod": [1.0] * rng.integers(1, 20)}}}, "randomization: mass: rod: "),
+        (
+            {"randomization": lambda rng: {rng.choice(["mass", "gravity", "com"]): 1.0}},
+            "randomization: expected a dict",
+        ),
+        ({"gears": {"hinge": np.nan}}, "gears: expected a finite number for 'hinge', got nan"),
+        ({"speed_limits": {"hinge": np.nan}}, "speed_limits: expected a speed for 'hinge', got nan"),
+        ({"speed_limits": {"hinge": -1.0}}, "speed_limits: expected a speed for 'hinge', got -1.0"),
+    ],
+)
+def test_functions_that_give_what_cannot_be_are_named(changes: dict[str, Any], words: str) -> None:
+    """Instead of rewards of one environment for all, or of arrays that grow."""
+    with pytest.raises(ModelError, match=f"environment 'Swing': {words}"):
+        env = swing(**changes).vector(2)
+        for seed in range(5):
+            env.reset(seed=seed)
+        env.step(np.zeros((2, 1)))
+
+
+def test_rewards_beyond_an_end_do_not_matter() -> None:
+    """A world whose episode has ended steps once more before it begins again."""
+    env = swing(reward=lambda t: np.where(t.elapsed > 3, np.nan, 1.0), terminated=None, time_limit=3).vector(2)
+    env.reset(seed=0)
+    rewards = [env.step(np.zeros((2, 1)))[1].tolist() for _ in range(8)]
+    assert rewards == [[1.0, 1.0]] * 3 + [[0.0, 0.0]] + [[1.0, 1.0]] * 3 + [[0.0, 0.0]]
+
+
+def test_one_number_is_the_reward_of_each() -> None:
+    env = swing(reward=lambda t: {"alive": 1.0, "fast": np.abs(t.velocities[:, 0])}).vector(2)
+    env.reset(seed=0)
+    _, rewards, _, _, infos = env.step(np.zeros((2, 1)))
+    assert infos["reward_alive"].tolist() == [1.0, 1.0]
+    assert np.array_equal(rewards, 1.0 + infos["reward_fast"])
+
+
+def test_numbers_of_steps_and_environments() -> None:
+    for number in (0, -2, 2.5, True):
+        with pytest.raises(StateError, match="max_episode_steps: expected a whole number above 0, -1"):
+            swing().vector(2, max_episode_steps=number)
+        with pytest.raises(StateError, match="max_episode_steps: expected a whole number above 0, -1"):
+            swing().single(max_episode_steps=number)
+    for count in (0, -1, 2.5, True, "two"):
+        with pytest.raises(StateError, match="num_envs: expected a whole number above 0, got"):
+            swing().vector(count)
+    env = gymnasium.make_vec("Kido/Pendulum-v0", num_envs=2, max_episode_steps=-1)
+    env.reset(seed=0)
+    assert not any(env.step(np.zeros((2, 1), np.float32))[3].any() for _ in range(250))  # as `gymnasium.make` has -1
+
+
+@pytest.mark.parametrize(
+    "name, options, words",
+    [
+        ("Hopper", {"healthy_z_range": (np.nan, 1.0)}, "healthy_z_range: expected two numbers, the second not below"),
+        ("Humanoid", {"healthy_z_range": (2.0, 1.0)}, "healthy_z_range: expected two numbers"),
+        ("Ant", {"contact_force_range": 3}, "contact_force_range: expected two numbers, .* got 3"),
+        ("Walker2d", {"reset_noise_scale": -1.0}, "reset_noise_scale: expected a finite number not below 0, got -1.0"),
+        ("HalfCheetah", {"forward_reward_weight": np.nan}, "forward_reward_weight: expected a finite number, got nan"),
+        ("Reacher", {"reward_dist_weight": "big"}, "reward_dist_weight: expected a finite number, got 'big'"),
+        ("Hopper", {"terminate_when_unhealthy": "no"}, "terminate_when_unhealthy: expected True or False, got 'no'"),
+        ("Quadruped", {"forward_range": (1, -1)}, "forward_range: expected two numbers"),
+        ("Quadruped", {"randomize": 1}, "randomize: expected True or False, got 1"),
+        ("Quadruped", {"terrain": 3}, "terrain: expected a name or a Heightmap, got 3"),
+    ],
+)
+def test_options_of_another_kind_are_named(name: str, options: dict[str, Any], words: str) -> None:
+    """An episode that never is healthy, or always, is no silent consequence."""
+    with pytest.raises(ModelError, match=f"environment '{name}': {words}"):
+        kido.gym.environment(name, **options)
+
+
+@pytest.mark.parametrize(
+    "make, words",
+    [
+        (lambda: around([0.0], uniform=-1.0), "around: uniform: expected a finite number not below 0"),
+        (lambda: around([0.0], normal=np.nan), "around: normal: expected a finite number not below 0"),
+        (lambda: around([np.inf]), "around: expected finite positions"),
+        (lambda: kido.gym.register("Mine", 3), "register 'Mine': expected a function that makes an Environment, got 3"),
+        (lambda: kido.gym.register("Mine", lambda: 3), "register 'Mine': expected a function"),
+        (lambda: kido.gym.terrain("rough", seed=-1), "terrain: seed: expected a whole number from 0 on, got -1"),
+        (lambda: kido.gym.terrain("rough", size="big"), "terrain: size: expected a positive number of metres"),
+        (lambda: kido.gym.View(width=0), "View: width: expected a whole number of pixels above 0, got 0"),
+        (lambda: kido.gym.View(eye=(0.0, np.nan, 1.0)), "View: eye"),
+    ],
+)
+def test_parts_of_declarations_that_cannot_be(make: Callable[[], Any], words: str) -> None:
+    with pytest.raises(KidoError, match=words):
+        make()
+    assert "Mine" not in kido.gym.names()
+
+
+def test_options_that_resets_have_not_are_named() -> None:
+    for env, known in ((swing().single(), "there are none"), (swing().vector(2), "reset_mask")):
+        with pytest.raises(NameLookupError, match=f"option for resets of environment 'Swing' 'mask'.*{known}"):
+            env.reset(options={"mask": np.ones(2, bool)})
+        with pytest.raises(StateError, match="options: expected a dictionary, got 3"):
+            env.reset(options=3)  # type: ignore[arg-type]
+        assert env.reset(seed=0, options={})[0].size
+
+
+def test_seeds_are_those_of_gymnasiums_vector_environments() -> None:
+    env, reference = swing().vector(3), gymnasium.vector.SyncVectorEnv([lambda: swing().single()] * 3)
+    for seed in (5, np.int64(5), [7, 3, 1], np.array([7, 3, 1])):
+        plain = int(seed) if isinstance(seed, np.integer) else seed if isinstance(seed, int) else [int(s) for s in seed]
+        for e, given in ((env, seed), (reference, plain)):
+            e.reset(seed=given)
+        assert env.np_random_seed == reference.np_random_seed
+        assert [rng.uniform() for rng in env.np_random] == [rng.uniform() for rng in reference.np_random]
+    with pytest.raises(StateError, match="seed: expected a whole number from 0 on or 3 of them, got True"):
+        env.reset(seed=True)
+    single = swing().single()
+    assert np.array_equal(single.reset(seed=np.int64(5))[0], single.reset(seed=5)[0])
+
+
+def test_images_show_what_is_not_driven_and_worlds_that_have_failed() -> None:
+    def model() -> kido.World:
+        world, ball = rod_world(), kido.Skeleton("ball")
+        body = ball.add_body("ball", kido.FreeJoint("free"), inertia=kido.Inertia.from_shape(kido.Sphere(0.2), 1.0))
+        body.add_shape(kido.Sphere(0.2), color=(1.0, 0.0, 0.0))
+        ball.positions = [0.0, 0.0, 0.0, 1.0, 0.0, 0.5]
+        world.add_skeleton(ball)
+        return world
+
+    environment = swing(
+        model=model, skeleton="arm", gears=None, commands=lambda a, _: np.where(a > 0.99, 1e308, a), terminated=None,
+        action_space=gymnasium.spaces.Box(-1.0, 1.0, (1,)), randomization=None, bodies=(),
+    )  # fmt: skip
+    env = environment.single(render_mode="rgb_array")
+    env.reset(seed=0)
+
+    def red() -> float:
+        """How far down the ball is seen."""
+        image = env.render()
+        assert image is not None
+        where = (image[..., 0] > 100) & (image[..., 1] < 60) & (image[..., 2] < 60)
+        return float(np.argwhere(where)[:, 0].mean())
+
+    first = red()
+    for _ in range(10):
+        env.step([0.0])
+    assert red() > first + 10.0  # it falls, though only the arm is observed
+    assert "error" in env.step([1.0])[4]
+    assert red() > first + 10.0
+
+
 @pytest.mark.parametrize(
     "changes, error, words",
     [
@@ -309,6 +486,41 @@ def test_without_gymnasium_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     with pytest.raises(MissingExtraError, match=r"kido\.gym needs optional packages.*kido\[gym\]"):
         import kido.gym  # noqa: F401
+
+
+# Copies ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_copy_goes_on_as_the_original_does() -> None:
+    """In the midst of an episode and beyond its end, with random numbers; neither changes the other."""
+    env = swing().vector(3)
+    env.reset(seed=0)
+    actions = np.random.default_rng(0).uniform(-1.0, 1.0, (40, 3, 1))
+    for action in actions[:7]:
+        env.step(action)
+    twin, third = copy.deepcopy(env), copy.deepcopy(env)
+    expected = [env.step(action)[:4] for action in actions[7:]]
+    found = [twin.step(action)[:4] for action in actions[7:]]
+    for a, b in zip(expected, found, strict=True):
+        assert all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))
+    assert any(step[2].any() or step[3].any() for step in expected)
+    assert np.array_equal(third.step(actions[7])[0], expected[0][0])  # it is where it was copied
+
+
+def test_a_copy_of_a_robot_on_its_foot_under_wrappers() -> None:
+    env = gymnasium.make(
+        "Kido/Hopper-v0", max_episode_steps=30, terminate_when_unhealthy=False, render_mode="rgb_array"
+    )
+    env.reset(seed=3)
+    for _ in range(20):
+        env.step(np.array([0.1, -0.2, 0.1]))
+    env.render()
+    twin = copy.deepcopy(env)
+    for _ in range(10):
+        a, b = (e.step(np.array([0.3, 0.1, -0.4])) for e in (env, twin))
+        assert np.array_equal(a[0], b[0]) and a[1:4] == b[1:4]
+    assert a[3] and np.array_equal(env.reset()[0], twin.reset()[0])
+    assert twin.unwrapped.action_space is not env.unwrapped.action_space
 
 
 # The checker finds mistakes -------------------------------------------------------------------------------------
@@ -378,6 +590,58 @@ def lenient(env: Any) -> None:
 def test_the_checker_finds_mistakes(change: Callable[[Any], None], words: str) -> None:
     with pytest.raises(ModelError, match=words):
         check_vector_env(wrong(change), faces(swing())[1], steps=30, autoreset_modes=[AutoresetMode.SAME_STEP])
+
+
+class Parts(gymnasium.Env):
+    """Observations of several parts."""
+
+    action_space = gymnasium.spaces.Dict(
+        {"a": gymnasium.spaces.Discrete(3), "b": gymnasium.spaces.Box(-1.0, 1.0, (2,))}
+    )
+    observation_space = gymnasium.spaces.Dict({
+        "x": gymnasium.spaces.Box(-9.0, 9.0, (2,)),
+        "y": gymnasium.spaces.Tuple((gymnasium.spaces.Discrete(9), gymnasium.spaces.Box(-9.0, 9.0, (1,)))),
+    })  # fmt: skip
+
+    def seen(self) -> Any:
+        return {"x": np.full(2, self.k, np.float32), "y": (self.k, self.np_random.uniform(size=1).astype(np.float32))}
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.k = 0
+        return self.seen(), {}
+
+    def step(self, action: Any) -> Any:
+        self.k += 1
+        return self.seen(), float(action["a"]), self.k == 5, False, {}
+
+
+@pytest.mark.parametrize("part", [None, "x", "y"])
+def test_the_checker_knows_spaces_of_several_parts(part: str | None) -> None:
+    def make(num_envs: int, autoreset_mode: Any) -> Any:
+        env = gymnasium.vector.SyncVectorEnv([Parts] * num_envs, autoreset_mode=autoreset_mode)
+        step, calls = env.step, []
+
+        def stepped(actions: Any) -> Any:
+            found = copy.deepcopy(step(actions))
+            calls.append(1)
+            if len(calls) == 3 and part == "x":
+                found[0]["x"][-1] = 7.0
+            if len(calls) == 3 and part == "y":
+                found[0]["y"] = (found[0]["y"][0], found[0]["y"][1] + np.float32(0.25))
+            return found
+
+        env.step = stepped  # type: ignore[method-assign]
+        return env
+
+    def check() -> None:
+        check_vector_env(make, Parts, steps=12, num_envs=[2], bad_actions=False)
+
+    if part is None:
+        check()
+    else:
+        with pytest.raises(ModelError, match=f"step 2: step: observations: {part}"):
+            check()
 
 
 def test_the_checker_wants_episodes_to_end() -> None:

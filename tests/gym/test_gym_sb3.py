@@ -68,3 +68,10 @@ def test_the_mode_of_resets_is_that_of_stable_baselines() -> None:
 
     with pytest.raises(StateError, match="autoreset_mode 'SameStep'"):
         StableBaselinesVecEnv(kido.gym.environment("Pendulum").vector(2))
+
+
+def test_options_of_resets_are_refused() -> None:
+    ours, _ = beside("Pendulum", 2, 5)
+    ours.set_options({"far": True})
+    with pytest.raises(StateError, match="expected no options for resets, got"):
+        ours.reset()

@@ -247,6 +247,18 @@ def test_pairs_collide_and_excluded_bodies_do_not() -> None:
     assert world.contact_surface_handler.pair(a, b).friction == 0.3
 
 
+@pytest.mark.parametrize("excluded", [True, False])
+def test_of_bodies_that_touch_in_pairs_no_other_geoms_touch(excluded: bool) -> None:
+    """Whether a file excludes them or a joint connects them."""
+    second = '<geom name="{}" size="0.1" pos="1 0 0"/>'
+    joint = "<freejoint/>" if excluded else "<joint/>"
+    inner = ball("b", joint=joint, inside=second.format("d"), pos="0.05 0 0")
+    bodies = ball("a", inside=second.format("c") + ("" if excluded else inner)) + (inner if excluded else "")
+    rest = '<exclude body1="Ba" body2="Bb"/>' if excluded else ""
+    text = model(bodies, f'<contact><pair geom1="a" geom2="b"/>{rest}</contact>')
+    assert touching(text) == theirs_touching(text) == {frozenset("ab")}
+
+
 def test_friction_of_a_pair_is_the_greater_unless_one_has_priority() -> None:
     bodies = ball("a", 'friction="0.2"') + ball("b", 'friction="0.9"') + ball("c", 'friction="0.1" priority="1"')
     world = mjcf.read(model(bodies))
@@ -262,7 +274,7 @@ def test_soft_contacts_on_request() -> None:
     a, b = (world.skeleton(f"B{name}").bodies[0].shapes[0] for name in "ab")
     assert a.surface.softness == kido.TimeConstant(0.1, 0.5)
     assert b.surface.softness == kido.TimeConstant(0.5, 0.2)
-    assert world.contact_surface_handler.pair(a, b).softness == kido.TimeConstant(0.3, 0.35)
+    assert world.contact_surface_handler.pair(a, b).softness == b.surface.softness  # of both forms the negative one
     rigid = mjcf.read(model(bodies))
     assert rigid.skeleton("Ba").bodies[0].shapes[0].surface.softness is None
     assert any("solref is left out: contacts are rigid: 2 (geom a, geom b)" in w for w in rigid.skeletons[0].warnings)
@@ -295,6 +307,14 @@ def test_the_compilers_words_have_path_and_line(tmp_path: Path) -> None:
     path.write_text('<mujoco><asset><mesh file="none.obj"/></asset></mujoco>')
     with pytest.raises(kido.FileFormatError, match=r"bad.xml.*none.obj"):
         kido.load(path)
+
+
+def test_lines_of_xml_that_is_none_and_numbers_that_pass_the_compiler() -> None:
+    with pytest.raises(kido.FileFormatError, match=r"^<text>:2: MuJoCo's compiler: XML parse error") as caught:
+        mjcf.read("<mujoco>\n<worldbody>\n</mujoco>")
+    assert caught.value.line == 2
+    with pytest.raises(kido.FileFormatError, match=r"^<text>: joint .*expected finite numbers, got"):
+        mjcf.read(model('<body pos="nan 0 0"><joint/><geom size="1"/></body>'))
 
 
 def test_xml_of_other_kinds_is_told_apart(tmp_path: Path) -> None:
@@ -339,11 +359,11 @@ def test_nothing_of_an_ordinary_model_is_left_out() -> None:
 
 
 def test_what_is_left_out_is_counted_and_refused_if_strict() -> None:
-    text = model('<light/><light/><body name="b"><joint/><geom size="1" margin="0.1"/></body>')
+    text = model('<light/><light/><body name="b"><joint/><geom size="1" margin="-0.1"/></body>')
     warnings = mjcf.read(text).skeletons[0].warnings
     assert "<text>: lights are left out: scenes have their own: 2 (light light_0, light light_1)" in warnings
-    assert any("margins of geoms beyond their gap are left out" in w and "1 (geom geom_0)" in w for w in warnings)
-    with pytest.raises(kido.FileFormatError, match="margins of geoms beyond their gap are left out"):
+    assert any("margins below zero are left out" in w and "1 (geom geom_0)" in w for w in warnings)
+    with pytest.raises(kido.FileFormatError, match="margins below zero are left out"):
         mjcf.read(text, strict=True)
     with pytest.raises(kido.KidoError, match="contacts is 'soft'; expected one of 'rigid', 'springs'"):
         mjcf.read(text, contacts="soft")

@@ -133,10 +133,11 @@ def test_dry_friction_of_a_tendon_holds() -> None:
 
 def test_what_is_left_out_is_said() -> None:
     off = '<connect name="off" body1="b" body2="f" anchor="0 0 0" active="false"/>'
-    text = text_of(f'{off}<weld name="w" body1="b" body2="f" solref="0.1 1"/>')
+    text = text_of(f'{off}<weld name="w" body1="b" body2="f" solref="0.1 1"/>'
+                   '<connect name="c" body1="b" body2="f" anchor="0 0 0" solimp="0.5 0.6 0.01"/>')  # fmt: skip
     warnings = mjcf.read(text).skeletons[0].warnings
     assert any("equalities that are not active are left out: 1 (off)" in w for w in warnings)
-    assert any("solref of equalities is left out: they hold rigidly: 1 (w)" in w for w in warnings)
+    assert any("solref and solimp of equalities are left out: they hold rigidly: 2 (w, c)" in w for w in warnings)
 
 
 def test_mistakes_of_couplers_with_limits_are_named() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from operator import is_
 from typing import Any
 
@@ -138,6 +139,7 @@ class Worlds(NotCopied, FixedAttributes):
             self._part = engine.dofs_of(self._like.skeletons[self._index])
         self.dofs = np.arange(self._part.start, self._part.stop)
         self.dof_names = [engine.dof_name(int(k)) for k in self.dofs]
+        self._lanes, self._on = lanes, device
         self.threads = 1 if JIT_DISABLED else available_cores() if threads is None else whole_number("threads", threads)
         self.turn = Turn()
         self._crew = Crew(self._like, self.threads, lanes, self._device() if device == "cuda" else None)
@@ -418,6 +420,36 @@ class Worlds(NotCopied, FixedAttributes):
         set_properties([Property(p.name, own[p.name], p.values) for p in self._properties], k)
         twin.restore(snapshot)
         return twin
+
+    def clone(self) -> Worlds:
+        """As many worlds of their own, with the states and properties of these; they go on as these do."""
+        twin = Worlds(
+            self._models or self.world, len(self), skeleton=self._index, threads=self.threads, lanes=self._lanes,
+            device=self._on,
+        )  # fmt: skip
+        names = [s.name for s in self.world.skeletons]
+        with self.turn:
+            if self._properties:
+                twin._properties = [
+                    Property(p.name, [counterpart(thing, twin.world, names) for thing in p.things], p.values.copy())
+                    for p in self._properties
+                ]
+                twin.differences = named_differences(twin.world, twin._properties, len(self))
+            twin._starts = deepcopy(self._starts)  # the world that stands for all may be elsewhere by now
+            twin.store = Store(Image(twin.world), twin._starts, len(self))
+            width = self.store.rows.shape[1]
+            if twin.store.rows.shape[1] < width:
+                twin.store.rows = np.zeros((len(self), width))
+            twin.store.rows[:, :width], twin.store.plain = self.store.rows, deepcopy(self.store.plain)
+            twin.sensors, twin._wrenches = list(self.sensors), self._wrenches.copy()
+            twin.steps, twin.errors = self.steps.copy(), dict(self.errors)
+        return twin
+
+    def __copy__(self) -> Worlds:
+        return self.clone()
+
+    def __deepcopy__(self, memo: Any) -> Worlds:
+        return self.clone()
 
     @named_arguments
     def restore(self, k: int, snapshot: WorldSnapshot) -> None:

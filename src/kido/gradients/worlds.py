@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from kido.errors import ModelError, NameLookupError, StateError
 from kido.gradients.charts import Charts
 from kido.reprs import brief
 from kido.simulation import World
-from kido.simulation.gradients.parameters import directions
+from kido.simulation.gradients.parameters import NAMES, directions
 from kido.simulation.gradients.refusals import check_supported
 from kido.simulation.gradients.result import StepDerivatives
 from kido.skeleton import BodyNode, Inertia
@@ -97,11 +97,18 @@ class WorldFunction(FixedAttributes):
     ):
         if not isinstance(world, World):
             raise ModelError(f"expected a kido.World, got {world!r:.80}")
-        given = dict(parameters) if isinstance(parameters, Mapping) else dict.fromkeys(parameters)
+        if isinstance(parameters, str) or not isinstance(parameters, Iterable):
+            raise ModelError(f"world {world.name!r}: parameters: expected lists of things by name, got {parameters!r}")
+        given: dict[str, Any] = dict(parameters) if isinstance(parameters, Mapping) else dict.fromkeys(parameters)
         for name, things in given.items():
-            if name != "gravity" and things is None:
-                raise ModelError(f"world {world.name!r}: parameters: {name}: expected a list of what has it, got None")
-        given = {name: None if things is None else list(things) for name, things in given.items()}
+            if name == "gravity":
+                if things is not None:
+                    raise ModelError(f"world {world.name!r}: parameters: gravity: expected None, got {things!r:.80}")
+            elif name in NAMES and (isinstance(things, str) or not isinstance(things, Iterable) or not list(things)):
+                raise ModelError(
+                    f"world {world.name!r}: parameters: {name}: expected a list of what has it, got {things!r:.80}"
+                )
+        given = {name: things if name not in NAMES or things is None else [*things] for name, things in given.items()}
         for name, things in given.items():
             if things is not None and len({id(thing) for thing in things}) < len(things):
                 raise ModelError(f"world {world.name!r}: parameters: {name}: expected each once, got {things!r:.80}")

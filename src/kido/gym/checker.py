@@ -110,12 +110,29 @@ class _Check:
         """Two results that have to be the same; what was got is kept, to see that it does not change."""
         parts = ("observations", "rewards", "terminations", "truncations")
         for part, a, b in zip(parts, wanted[:-1], got[:-1], strict=False):
-            self.arrays(f"{name}: {part}", np.asarray(a), b)
+            self.values(f"{name}: {part}", a, b)
         self.infos(f"{name}: infos", wanted[-1], got[-1])
         if got[0] not in self.env.observation_space:
             self.fail(f"{name}: observations", f"some of {self.env.observation_space}", got[0])
         if len(self._kept) < 20:
             self._kept.append((f"{self.place}: {name}", got, copy.deepcopy(got)))
+
+    def values(self, what: str, wanted: Any, got: Any) -> None:
+        """Arrays of all environments, or dictionaries and tuples of them, as spaces of several parts have them."""
+        if isinstance(wanted, dict):
+            if not isinstance(got, dict) or wanted.keys() != got.keys():
+                self.fail(what, f"a dictionary of {', '.join(map(str, wanted))}", got)
+            for name in wanted:
+                self.values(f"{what}: {name}", wanted[name], got[name])
+        elif isinstance(wanted, tuple):
+            if not isinstance(got, tuple) or len(wanted) != len(got):
+                self.fail(what, f"a tuple of {len(wanted)}", got)
+            for k, (a, b) in enumerate(zip(wanted, got, strict=True)):
+                self.values(f"{what}: {k}", a, b)
+        elif isinstance(wanted, np.ndarray):
+            self.arrays(what, wanted, got)
+        elif not _same(wanted, got):
+            self.fail(what, wanted, got)
 
     def arrays(self, what: str, wanted: np.ndarray, got: Any) -> None:
         if not isinstance(got, np.ndarray) or got.shape != wanted.shape:
@@ -179,7 +196,7 @@ class _Check:
         good = batch_space(space, n)
         good.seed(self.seed)
         found = [e.reset(seed=self.seed) for e in (self.reference, self.env)]
-        bad: dict[str, Any] = {"one environment too many": np.stack([space.sample()] * (n + 1))}
+        bad: dict[str, Any] = {"one environment too many": batch_space(space, n + 1).sample()}
         if isinstance(space, spaces.Box):
             bad["of another shape"] = np.zeros((n, *space.shape, 2))
             bad["NaN"] = np.zeros((n, *space.shape))

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from kido.attributes import dataclass
 from kido.errors import ModelError
 from kido.gym.transition import States, Transition
+from kido.math.transform import as_vector, number_or_nan
 from kido.reprs import brief
 from kido.simulation import World
 
@@ -50,6 +51,9 @@ class View:
         target: what it looks at [m].
         follow: name of a body by whose horizontal motion both are shifted, or None.
         width, height: of images in pixels.
+
+    Raises:
+        ModelError: places that are not finite, or numbers of pixels that are not whole or not above 0.
     """
 
     eye: tuple[float, float, float] = (2.5, -3.0, 1.5)
@@ -57,6 +61,14 @@ class View:
     follow: str | None = None
     width: int = 480
     height: int = 480
+
+    def __post_init__(self) -> None:
+        for name in ("eye", "target"):
+            as_vector(getattr(self, name), f"View: {name}")
+        for name in ("width", "height"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+                raise ModelError(f"View: {name}: expected a whole number of pixels above 0, got {value!r}")
 
 
 @dataclass(frozen=True)
@@ -124,6 +136,9 @@ class Environment:
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
                 raise ModelError(f"{what}: {name}: expected a whole number above 0, got {value!r}")
 
+    def __deepcopy__(self, memo: Any) -> Environment:
+        return self  # it does not change
+
     def single(self, **options: Any) -> KidoEnv:
         """A single environment; options as of `KidoEnv`."""
         from kido.gym.single import KidoEnv
@@ -150,9 +165,17 @@ def around(
         positions: (dofs,), to which numbers from -uniform to uniform are added.
         velocities: (dofs,), zero by default, to which the same is done; or, where `normal` is given, numbers of the
             normal distribution with that deviation.
+
+    Raises:
+        ModelError: numbers that are not finite, or a negative `uniform` or `normal`.
     """
+    for name, value in (("uniform", uniform), ("normal", 0.0 if normal is None else normal)):
+        if not 0.0 <= number_or_nan(value) < np.inf:
+            raise ModelError(f"around: {name}: expected a finite number not below 0, got {value!r}")
     q = np.array(positions, dtype=float)
     u = np.zeros(len(q)) if velocities is None else np.array(velocities, dtype=float)
+    if not (np.isfinite(q).all() and np.isfinite(u).all()):
+        raise ModelError(f"around: expected finite positions and velocities, got {q!r:.80} and {u!r:.80}")
 
     def start(rng: np.random.Generator) -> Start:
         moved = q + rng.uniform(-uniform, uniform, len(q))

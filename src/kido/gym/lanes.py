@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from kido.batch import Worlds
 from kido.errors import ModelError, NameLookupError, StateError
 from kido.gym import measures
 from kido.gym.environment import Environment, Start
+from kido.gym.rows import as_array, stacked
 from kido.gym.transition import Model, States, Transition
+from kido.math.transform import number_or_nan
 from kido.rendering import Camera, Pinhole, Renderer, look_at
 from kido.simulation import World
 from kido.skeleton import Skeleton
@@ -71,11 +74,16 @@ class Lanes(FixedAttributes):
         self._speeds: Array | None = None
         if environment.speed_limits:
             limits = {self._dof(name, "speed_limits"): limit for name, limit in environment.speed_limits.items()}
+            for name, limit in environment.speed_limits.items():
+                if not number_or_nan(limit) >= 0.0:
+                    raise ModelError(f"{self._what}: speed_limits: expected a speed for {name!r}, got {limit!r}")
             self._speeds = np.array([limits.get(k, np.inf) for k in range(self.worlds.num_dofs)])
         self._q, self._u = np.array(self.worlds.positions), np.array(self.worlds.velocities)
         self._last: Transition | None = None  # the last step's, if nothing began since
         self._model_state = self._q[0].copy(), self._u[0].copy()
-        self.goals = np.zeros((number, self._start(rng)[2].size))
+        self._num_goals: int | None = None
+        self._num_goals = self._start(rng)[2].size
+        self.goals = np.zeros((number, self._num_goals))
         self._renderer: Renderer | None = None
         first = np.asarray(environment.observation(self.present()))
         if first.shape[:1] != (number,):
@@ -112,6 +120,9 @@ class Lanes(FixedAttributes):
         else:
             driven = [self._dof(name, "gears") for name in e.gears]
             self._driven = np.array(driven, np.int64)
+            for name, gear in e.gears.items():
+                if not math.isfinite(number_or_nan(gear)):
+                    raise ModelError(f"{self._what}: gears: expected a finite number for {name!r}, got {gear!r}")
             self._gears = np.array(list(e.gears.values()), dtype=float)
             space = e.action_space or spaces.Box(-1.0, 1.0, (len(e.gears),), np.float32)
             if space.shape != (len(e.gears),):
@@ -123,6 +134,13 @@ class Lanes(FixedAttributes):
     def __len__(self) -> int:
         return len(self.worlds)
 
+    def __deepcopy__(self, memo: Any) -> Lanes:
+        twin: Lanes = object.__new__(Lanes)  # arrays are shared: they are replaced, not written to
+        vars(twin).update(vars(self), worlds=self.worlds.clone(), _last=None, _renderer=None)
+        vars(twin).update(_model=Model(twin._skeleton()), action_space=deepcopy(self.action_space, memo))
+        vars(twin).update(observation_space=deepcopy(self.observation_space, memo))
+        return twin
+
     def __repr__(self) -> str:
         return f"Lanes({self.environment.name!r}, {len(self)} worlds)"
 
@@ -132,17 +150,34 @@ class Lanes(FixedAttributes):
         """Properties of worlds by name, drawn one by one."""
         assert self.environment.randomization is not None
         drawn = [self.environment.randomization(rng) for rng in generators]
-        return _stacked(drawn)
+        return stacked(drawn, f"{self._what}: randomization")
 
     def _start(self, rng: np.random.Generator) -> tuple[Array, Array, Array]:
         start = Start() if self.environment.start is None else self.environment.start(rng)
         if not isinstance(start, Start):
             raise ModelError(f"{self._what}: start: expected a kido.gym.Start, got {start!r:.80}")
         state = [
-            own if given is None else np.asarray(given, dtype=float)
-            for given, own in zip((start.positions, start.velocities), self._model_state, strict=True)
-        ]
-        return state[0], state[1], np.asarray(start.goals, dtype=float).ravel()
+            self._numbers(f"start: {name}", own if given is None else given, own.size)
+            for name, given, own in zip(("positions", "velocities"), (start.positions, start.velocities),
+                                        self._model_state, strict=True)
+        ]  # fmt: skip
+        goals = self._numbers("start: goals", start.goals, self._num_goals)
+        return state[0], state[1], goals
+
+    def _numbers(self, what: str, given: Any, size: int | None) -> Array:
+        """Numbers of one world, finite, and so many.
+
+        Raises:
+            ModelError: they are not.
+        """
+        try:
+            values = np.asarray(given, dtype=float).ravel()
+        except (TypeError, ValueError):
+            values = None
+        if values is None or size not in (None, values.size) or not np.isfinite(values).all():
+            wanted = "finite numbers" if size is None else f"{size} finite numbers"
+            raise ModelError(f"{self._what}: {what}: expected {wanted}, got {given!r:.80}")
+        return values
 
     def begin(self, which: NDArray[np.int64], generators: Sequence[np.random.Generator]) -> None:
         """Have worlds of these numbers begin again, each by its own generator."""
@@ -176,7 +211,7 @@ class Lanes(FixedAttributes):
         Raises:
             StateError: another shape, not numbers, not finite, or none of a discrete space; names the world.
         """
-        given: NDArray = np.asarray(actions)
+        given = as_array(actions)
         if self._bounds is not None and given.shape == self._shape and given.dtype in (np.float32, np.float64):
             flat = given.reshape(-1)
             if math.isfinite(flat.dot(flat)):  # else some are not finite, or so large that it takes a closer look
@@ -255,34 +290,71 @@ class Lanes(FixedAttributes):
         return u
 
     def observed(self, transition: Transition) -> NDArray:
-        """Observations, of the type of their space."""
-        return np.array(self.environment.observation(transition), self.observation_space.dtype)
+        """Observations, of the type of their space.
+
+        Raises:
+            ModelError: they are of another shape than at the beginning.
+        """
+        found = np.array(self.environment.observation(transition), self.observation_space.dtype)
+        if found.shape != (shape := (len(self), *(self.observation_space.shape or ()))):
+            raise ModelError(f"{self._what}: observation: expected an array of shape {shape}, got {found.shape}")
+        return found
 
     def judged(
-        self, transition: Transition, failed: Mapping[int, str]
+        self, transition: Transition, failed: Mapping[int, str], over: NDArray[np.bool_] | None = None
     ) -> tuple[Array, NDArray[np.bool_], dict[str, NDArray]]:
-        """Rewards, whether episodes have ended, and the infos of a step. What has failed has ended, with reward 0."""
+        """Rewards, whether episodes have ended, and the infos of a step. What has failed has ended, with reward 0.
+
+        Args:
+            over: worlds whose episodes had ended before: their reward is 0.
+
+        Raises:
+            ModelError: rewards or ends that are no rows of all worlds; rewards that are not finite.
+        """
         e, n = self.environment, len(self)
         given = e.reward(transition)
         infos: dict[str, NDArray] = {}
         if isinstance(given, Mapping):
             reward = np.zeros(n)
             for name, term in given.items():
-                infos[f"reward_{name}"] = values = _row(term, n)
+                infos[f"reward_{name}"] = values = self._row(f"reward: {name}", term)
                 reward += values
         else:
-            reward = _row(given, n)
-        ended = np.zeros(n, bool) if e.terminated is None else np.array(e.terminated(transition), bool)
+            reward = self._row("reward", given)
+        ended = np.zeros(n, bool) if e.terminated is None else np.array(e.terminated(transition))
+        if ended.shape != (n,) or ended.dtype != bool:
+            raise ModelError(f"{self._what}: terminated: expected an array of {n} truth values, got {ended!r:.80}")
         for k in failed:
             reward[k], ended[k] = 0.0, True
+        if over is not None:
+            reward[over] = 0.0
+        if not math.isfinite(reward.dot(reward)) and not np.isfinite(reward).all():
+            k = int(np.flatnonzero(~np.isfinite(reward))[0])
+            raise ModelError(f"{self._what}: reward: expected finite numbers, got {reward[k]} in environment {k}")
+        for k in failed:
             for values in infos.values():
                 values[k] = 0.0
         return reward, ended, infos
 
+    def _row(self, what: str, values: Any) -> Array:
+        """Numbers of all worlds, of their own memory; one number is that of each."""
+        n, found = len(self), np.array(values, dtype=float)
+        if found.shape not in ((n,), ()):
+            raise ModelError(f"{self._what}: {what}: expected an array of {n} numbers, got one of shape {found.shape}")
+        return found if found.ndim else np.full(n, found)
+
     def described(self, transition: Transition) -> dict[str, NDArray]:
-        """The infos of states."""
-        info = self.environment.info
-        return {} if info is None else {name: np.array(values) for name, values in info(transition).items()}
+        """The infos of states.
+
+        Raises:
+            ModelError: some are not rows of all worlds.
+        """
+        info, n = self.environment.info, len(self)
+        found = {} if info is None else {name: np.array(values) for name, values in info(transition).items()}
+        for name, values in found.items():
+            if values.shape[:1] != (n,):
+                raise ModelError(f"{self._what}: info: {name}: expected rows for {n} worlds, got {values.shape}")
+        return found
 
     # Images --------------------------------------------------------------------------------------------------
 
@@ -291,10 +363,13 @@ class Lanes(FixedAttributes):
         world, view = self.worlds.world, self.environment.view
         if self._renderer is None:
             self._renderer = Renderer(world, oversampling=2, shadows=True)
-        q, dofs = self.worlds.positions[k], 0
-        for skeleton in world.skeletons if self.environment.skeleton is None else [self._skeleton()]:
-            skeleton.positions = q[dofs : dofs + skeleton.num_dofs]
-            dofs += skeleton.num_dofs
+        engine = world.engine
+        q = np.array(self.worlds.store.view("q", slice(0, len(engine.data.q)))[k])
+        q[self.worlds.dofs] = self._q[k]  # of a world that has failed as well
+        for skeleton in world.skeletons:
+            part = q[engine.dofs_of(skeleton)]
+            if np.isfinite(part).all():
+                skeleton.positions = part
         shift = np.zeros(3)
         if view.follow is not None:
             shift[:2] = self._skeleton().body(view.follow).world_transform[:2, 3]
@@ -302,19 +377,3 @@ class Lanes(FixedAttributes):
         color = self._renderer.render(Camera(Pinhole(view.width, view.height), pose)).color
         assert color is not None
         return color
-
-
-def _row(values: Any, n: int) -> Array:
-    """Numbers of n worlds, of its own memory."""
-    found = np.array(values, dtype=float)
-    return found if found.shape == (n,) else np.full(n, found)
-
-
-def _stacked(drawn: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Dictionaries of one world as one of all."""
-    return {
-        name: _stacked([d[name] for d in drawn])
-        if isinstance(drawn[0][name], Mapping)
-        else np.array([d[name] for d in drawn], dtype=float)
-        for name in drawn[0]
-    }

@@ -15,6 +15,7 @@ from gymnasium import spaces
 from kido.errors import ModelError
 from kido.gym import measures, robots
 from kido.gym.environment import Environment, Start, View, around
+from kido.gym.options import checked_options
 from kido.gym.transition import Array, States, Transition
 from kido.simulation import World
 
@@ -113,6 +114,7 @@ def _runner(
     )
 
 
+@checked_options("Hopper")
 def hopper(
     *,
     forward_reward_weight: float = 1.0,
@@ -140,6 +142,7 @@ def hopper(
     )  # fmt: skip
 
 
+@checked_options("Walker2d")
 def walker2d(
     *,
     forward_reward_weight: float = 1.0,
@@ -161,6 +164,7 @@ def walker2d(
     )  # fmt: skip
 
 
+@checked_options("HalfCheetah")
 def half_cheetah(
     *,
     forward_reward_weight: float = 1.0,
@@ -269,6 +273,7 @@ def _rotation(r: Array) -> Array:
     return np.eye(3) + np.sinc(angle / np.pi) * K + 0.5 * half * half * K @ K
 
 
+@checked_options("Ant")
 def ant(
     *,
     forward_reward_weight: float = 1.0,
@@ -325,6 +330,7 @@ def com_velocities(t: Transition) -> Array:
     return found
 
 
+@checked_options("Humanoid")
 def humanoid(
     *,
     forward_reward_weight: float = 1.25,
@@ -389,6 +395,7 @@ def humanoid(
 # An arm ---------------------------------------------------------------------------------------------------------
 
 
+@checked_options("Reacher")
 def reacher(*, reward_dist_weight: float = 1.0, reward_control_weight: float = 1.0) -> Environment:
     """An arm of two links, to reach a target, as Reacher-v5: 10 observations, 2 actions, 50 steps of 0.02 s."""
 

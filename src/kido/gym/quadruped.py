@@ -10,6 +10,7 @@ from gymnasium import spaces
 from kido.errors import ModelError
 from kido.gym import terrains
 from kido.gym.environment import Environment, Start, View
+from kido.gym.options import checked_options
 from kido.gym.terrains import heights_at
 from kido.gym.transition import Array, States, Transition
 from kido.io import load_skeleton
@@ -72,6 +73,7 @@ def _turned(s: States) -> tuple[Array, Array, Array]:
     return down, ahead / size, left / size
 
 
+@checked_options("Quadruped")
 def quadruped(
     *,
     terrain: str | Heightmap = "flat",
@@ -114,7 +116,7 @@ def quadruped(
         reset_noise_scale: of the joints' positions and of velocities.
 
     Raises:
-        ModelError: a `command_time` that is not positive.
+        ModelError: a `command_time` that is not positive; options of another kind.
         NameLookupError: no such terrain.
 
     Source: Hwangbo et al. (2019), Learning agile and dynamic motor skills for legged robots; Rudin, Hoeller, Reist,
@@ -122,6 +124,8 @@ def quadruped(
     """
     if not 0.0 < command_time < np.inf:
         raise ModelError(f"environment 'Quadruped': command_time: expected a positive time [s], got {command_time!r}")
+    if not isinstance(terrain, str | Heightmap):
+        raise ModelError(f"environment 'Quadruped': terrain: expected a name or a Heightmap, got {terrain!r:.80}")
     ground = terrains.terrain(terrain, height=terrain_height) if isinstance(terrain, str) else terrain
     dt, limit = STEP * SKIP, 1000
     held = max(1, round(command_time / dt))

@@ -8,7 +8,7 @@ from typing import Any
 
 import gymnasium
 
-from kido.errors import NameLookupError
+from kido.errors import ModelError, NameLookupError
 from kido.gym.arms import arm_pick, arm_push, arm_reach
 from kido.gym.classic import cart_pole, pendulum
 from kido.gym.environment import Environment
@@ -33,15 +33,21 @@ def register(name: str, maker: Callable[..., Environment]) -> None:
     Args:
         name: that of what `maker` makes.
         maker: makes the declaration; its arguments are options of `gymnasium.make`.
+
+    Raises:
+        ModelError: what it makes without options is no `Environment`.
     """
-    _MAKERS[name] = maker
+    declared = maker() if callable(maker) else maker
+    if not callable(maker) or not isinstance(declared, Environment):
+        raise ModelError(f"register {name!r}: expected a function that makes an Environment, got {declared!r:.80}")
     gymnasium.register(
         f"Kido/{name}-v0",
         entry_point="kido.gym.registration:make_single",
         vector_entry_point="kido.gym.registration:make_vector",
-        max_episode_steps=maker().time_limit,
+        max_episode_steps=declared.time_limit,
         kwargs={"name": name},
     )
+    _MAKERS[name] = maker
 
 
 def environment(name: str, **options: Any) -> Environment:

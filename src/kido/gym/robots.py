@@ -1,6 +1,7 @@
 """Robots of the environments that are known from MuJoCo: built here, with the lengths, masses and gains of these.
 
-Bodies are capsules and balls of a density. Coordinates have the names and the order that they have there.
+Bodies are capsules and balls of a density. Coordinates have the names and the order that they have there. Some stand
+off the ground by margins of contacts, as there: 0.02 m the ant, 0.002 m the hopper and the humanoid.
 """
 
 from __future__ import annotations
@@ -135,10 +136,14 @@ def _in_the_plane(height: float) -> CompoundJoint:
     return CompoundJoint("root", hinges, dof_names=names, initial_position=[0.0, height, 0.0])
 
 
-def _world(skeleton: Skeleton, time_step: float) -> World:
+def _world(skeleton: Skeleton, time_step: float, margin: float = 0.0) -> World:
+    """A world of a skeleton on the ground, whose surfaces all lie a margin outside of their shapes [m]."""
     world = World(skeleton.name, time_step=time_step)
     world.add_skeleton(skeleton)
-    world.add_ground(friction=ROUGH)
+    ground = world.add_ground(friction=ROUGH)
+    for body in (*skeleton.bodies, *ground.bodies):
+        for shape in body.shapes:
+            shape.set_surface(padding=margin)
     return world
 
 
@@ -175,7 +180,7 @@ def hopper() -> World:
     torso = _add(skeleton, "torso", None, np.eye(4), _in_the_plane(1.25), [TORSO], 1000.0)
     _leg(skeleton, torso, "", (-0.13, 0.26), 2.0, 1.0, 1.0, SKIN)
     skeleton.self_collision = True
-    return _world(skeleton, 0.002)
+    return _world(skeleton, 0.002, 0.001)
 
 
 def walker() -> World:
@@ -249,7 +254,7 @@ def ant() -> World:
         ankle = Turn(f"ankle_{k}", [*axis, 0.0], lower, upper)
         outer = Part(radius, (0, 0, 0), 0.4 * along)
         _add(skeleton, f"{name}_ankle", hip, _at(0.2 * along), [ankle], [outer], density)
-    return _world(skeleton, 0.01)
+    return _world(skeleton, 0.01, 0.01)
 
 
 def humanoid() -> World:
@@ -321,7 +326,7 @@ def humanoid() -> World:
             density,
         )  # fmt: skip
     skeleton.self_collision = True
-    return _world(skeleton, 0.003)
+    return _world(skeleton, 0.003, 0.001)
 
 
 def reacher() -> World:

@@ -30,7 +30,7 @@ class StableBaselinesVecEnv(_base):
             step takes longer than many a step.
 
     Raises:
-        StateError: another mode.
+        StateError: another mode; of `reset`, options that were set.
     """
 
     def __init__(self, env: KidoVectorEnv, infos: Iterable[str] = ()):
@@ -42,6 +42,8 @@ class StableBaselinesVecEnv(_base):
         super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
 
     def reset(self) -> NDArray:
+        if any(self._options):
+            raise StateError(f"StableBaselinesVecEnv: expected no options for resets, got {self._options!r:.80}")
         seeds = None if all(s is None for s in self._seeds) else self._seeds
         observations, _ = self.env.reset(seed=seeds)
         self._returns[:], self._lengths[:] = 0.0, 0

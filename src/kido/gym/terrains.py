@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from kido.environment.terrain import rough_heights
 from kido.errors import ModelError, NameLookupError
+from kido.math.transform import number_or_nan
 from kido.shapes import Heightmap
 
 __all__ = ["TERRAINS", "heights_at", "terrain"]
@@ -33,13 +34,15 @@ def terrain(name: str, *, size: float = 16.0, height: float = 0.05, seed: int = 
 
     Raises:
         NameLookupError: another name.
-        ModelError: a size or height that is not positive.
+        ModelError: a size or height that is not positive, or a seed that is no whole number.
     """
     if name not in TERRAINS:
         raise NameLookupError("terrain", name, TERRAINS)
     for what, value in (("size", size), ("height", height)):
-        if not 0.0 < value < np.inf:
+        if not 0.0 < number_or_nan(value) < np.inf:
             raise ModelError(f"terrain: {what}: expected a positive number of metres, got {value!r}")
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ModelError(f"terrain: seed: expected a whole number from 0 on, got {seed!r}")
     if name == "flat":
         return None
     n = max(2, round(size / SPACING) + 1)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kido.errors import StateError
 from kido.gym.environment import Environment
 from kido.gym.lanes import Lanes
-from kido.gym.single import RENDER_MODES, check_render_mode
+from kido.gym.single import RENDER_MODES, check_options, check_render_mode, steps_of_episodes
 
 __all__ = ["KidoVectorEnv"]
 
@@ -23,13 +23,13 @@ class KidoVectorEnv(VectorEnv):
     """A `gymnasium.vector.VectorEnv`: many worlds of an environment, eight of which step together in each thread.
 
     Every world is, to the bit, the single environment with its seed and the same `lanes`, whatever their number and
-    that of threads. `kido.gym.check_vector_env` holds this.
+    that of threads. `kido.gym.check_vector_env` holds this. A `copy.deepcopy` goes on as the original does.
 
     Args:
         environment: the declaration.
         num_envs: how many.
         render_mode: "rgb_array" for images by `kido.rendering`, or None.
-        max_episode_steps: after which episodes are truncated; the environment's time limit by default.
+        max_episode_steps: after which episodes are truncated, -1: never; the environment's time limit by default.
         autoreset_mode: when a world whose episode has ended begins the next one: in the step after ("NextStep"; its
             action does not matter, its reward is 0), in the same step ("SameStep"; the last observation and info are in
             the infos "final_obs" and "final_info"), or by `reset` alone ("Disabled").
@@ -37,8 +37,9 @@ class KidoVectorEnv(VectorEnv):
         lanes: as of `kido.batch.Worlds`.
 
     Raises:
-        StateError: another mode; of `step`, actions that are of another shape or not finite, with the environment's
-            number, before the first `reset`, and, with "Disabled", after an episode's end. Nothing has happened then.
+        StateError: another mode, number of environments or of steps; of `step`, actions that are of another shape or
+            not finite, with the environment's number, before the first `reset`, and, with "Disabled", after an
+            episode's end. Nothing has happened then.
     """
 
     def __init__(
@@ -59,9 +60,11 @@ class KidoVectorEnv(VectorEnv):
         except ValueError:
             known = ", ".join(repr(mode.value) for mode in AutoresetMode)
             raise StateError(f"{self._what}: autoreset_mode: expected {known}, got {autoreset_mode!r}") from None
+        if isinstance(num_envs, bool) or not isinstance(num_envs, int | np.integer) or num_envs < 1:
+            raise StateError(f"{self._what}: num_envs: expected a whole number above 0, got {num_envs!r}")
         self.environment, self.render_mode = environment, render_mode
         self.num_envs = num_envs
-        self.max_episode_steps = environment.time_limit if max_episode_steps is None else max_episode_steps
+        self.max_episode_steps = steps_of_episodes(environment, max_episode_steps, environment.time_limit)
         self.lanes = Lanes(environment, num_envs, threads, lanes)
         self.single_action_space = self.lanes.action_space
         self.single_observation_space = self.lanes.observation_space
@@ -72,7 +75,7 @@ class KidoVectorEnv(VectorEnv):
             "render_fps": max(1, round(1.0 / self.lanes.time_step)),
             "autoreset_mode": self.autoreset_mode,
         }
-        self._generators: list[np.random.Generator] = []
+        self._drawn: list[tuple[np.random.Generator, int]] = []  # generators of random numbers and their seeds
         self._ended = np.zeros(num_envs, bool)
         self._last = np.zeros(self.observation_space.shape or (), self.observation_space.dtype)
 
@@ -90,13 +93,17 @@ class KidoVectorEnv(VectorEnv):
 
         Raises:
             StateError: another number of seeds, or no mask.
+            NameLookupError: another option.
         """
+        check_options(self.environment, options, ("reset_mask",))
         n = self.num_envs
-        if seed is None or isinstance(seed, int | np.integer):
+        if seed is None or (isinstance(seed, int | np.integer) and not isinstance(seed, bool)):
             seeds: Sequence[int | None] = [None if seed is None else int(seed) + k for k in range(n)]
         else:
             seeds = list(seed) if isinstance(seed, Sequence | np.ndarray) else []
-        whole = all(s is None or (isinstance(s, int | np.integer) and s >= 0) for s in seeds)
+        whole = all(
+            s is None or (isinstance(s, int | np.integer) and not isinstance(s, bool) and s >= 0) for s in seeds
+        )
         if len(seeds) != n or not whole:
             raise StateError(f"{self._what}: seed: expected a whole number from 0 on or {n} of them, got {seed!r:.80}")
         mask = (options or {}).get("reset_mask", np.ones(n, bool))
@@ -104,29 +111,38 @@ class KidoVectorEnv(VectorEnv):
             raise StateError(
                 f"{self._what}: options: reset_mask: expected a mask of {n} values, some of them True, got {mask!r:.80}"
             )
-        if not self._generators:
-            if not mask.all():
-                raise StateError(f"{self._what}: options: reset_mask: expected all of them in the first reset")
-            self._generators = [np_random(s)[0] for s in seeds]
-        else:
-            for k in np.flatnonzero(mask):
-                if seeds[k] is not None:
-                    self._generators[k] = np_random(seeds[k])[0]
+        if not self._drawn and not mask.all():
+            raise StateError(f"{self._what}: options: reset_mask: expected all of them in the first reset")
+        drawn: list[Any] = self._drawn or [None] * n
+        self._drawn = [
+            np_random(None if s is None else int(s)) if own is None or (begins and s is not None) else own
+            for s, begins, own in zip(seeds, mask, drawn, strict=True)
+        ]
         self._begin(mask)
         self._ended[mask] = False
         start = self.lanes.present()
         self._last[mask] = self.lanes.observed(start)[mask]
         return self._last.copy(), _marked(self.lanes.described(start), mask)
 
+    @property
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+        """Generators of random numbers of the environments; none before the first reset."""
+        return tuple(rng for rng, _ in self._drawn)
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+        """Their seeds."""
+        return tuple(seed for _, seed in self._drawn)
+
     def _begin(self, mask: NDArray[np.bool_]) -> None:
         which = np.flatnonzero(mask)
-        self.lanes.begin(which, [self._generators[k] for k in which])
+        self.lanes.begin(which, [self._drawn[k][0] for k in which])
 
     def step(
         self, actions: Any
     ) -> tuple[NDArray, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """One step of all environments."""
-        if not self._generators:
+        if not self._drawn:
             raise StateError(f"{self._what}: step: expected a reset before the first step")
         lanes, mode = self.lanes, self.autoreset_mode
         actions = lanes.checked(actions)
@@ -137,7 +153,7 @@ class KidoVectorEnv(VectorEnv):
                 "of it, since autoreset_mode is 'Disabled'"
             )
         found, failed = lanes.step(actions)
-        rewards, ended, infos = lanes.judged(found, failed)
+        rewards, ended, infos = lanes.judged(found, failed, over)
         late = lanes.elapsed >= self.max_episode_steps
         observations, described = lanes.observed(found), lanes.described(found)
         shown: dict[str, Any] = {}
@@ -147,7 +163,7 @@ class KidoVectorEnv(VectorEnv):
                 _add_final(shown, observations, infos | described, failed, begins)
         else:
             begins = over
-            rewards[over], ended[over], late[over] = 0.0, False, False
+            ended[over], late[over] = False, False
             self._ended = ended | late
         shown |= _marked(infos, ~begins) | _errors(failed, ~begins)
         if begins.any():

@@ -97,7 +97,7 @@ class Simulation(FixedAttributes):
             NameLookupError: a parameter that this was not made with.
             ModelError: gradients are asked for, and the world has something of which there are none.
         """
-        rows = None if commands is None or not isinstance(commands, torch.Tensor) else commands[..., None, :]
+        rows = commands[..., None, :] if isinstance(commands, torch.Tensor) and commands.ndim else None
         found = self._run(positions, velocities, commands if rows is None else rows, parameters, steps, steps, steps)
         return found[0][..., 0, :], found[1][..., 0, :]
 

@@ -11,8 +11,10 @@ of a file is what is read. What the format means here:
   they are joints of bodies without mass in between. Positions of hinges and slides are MuJoCo's; `MujocoLayout` turns
   whole states.
 - Geoms of groups 0 to 2 are seen, those with `contype` or `conaffinity` or in pairs collide. Contacts are rigid with
-  exact friction; the pair's friction is the greater. With `contacts="springs"` they swing as `solref` says; `solimp`
-  has no part in it, so that weights sink in 1 / (1 - impedance) times as deep as in MuJoCo.
+  exact friction; the pair's friction is the greater. With `contacts="springs"` they swing as `solref` says, mixed by
+  `solmix`; `solimp` has no part in it, so that weights sink in 1 / (1 - impedance) times as deep as in MuJoCo.
+- Bodies stand as far apart as margins say, which are paddings of surfaces (`kido.Surface`): those of two geoms add up,
+  `gap` only finds contacts earlier. Points of contact are in the middle between the padded surfaces.
 
 - Actuators and tendons are those of `kido.actuation`: `kido.actuation.Actuators.of(world)` has them by name.
 
@@ -35,7 +37,7 @@ from pathlib import Path
 from typing import Any
 
 from kido.attributes import named_arguments
-from kido.errors import FileFormatError
+from kido.errors import FileFormatError, ModelError
 from kido.io.fields import check_choice, listed
 from kido.io.mjcf.actuators import ActuatorReader
 from kido.io.mjcf.compiler import TEXT_NAME, compile_model, flex_names
@@ -79,7 +81,8 @@ def read(
         The world; `warnings` of its first skeleton count by kind what was left out.
 
     Raises:
-        FileFormatError: MuJoCo's compiler refuses the file, in its words; or it has flexes: path, line, reason.
+        FileFormatError: MuJoCo's compiler refuses the file, in its words; or it has flexes, or numbers that no model
+            can have: path, line, reason.
         MissingExtraError: MuJoCo is not installed.
         KidoError: an option that does not exist.
     """
@@ -101,14 +104,31 @@ def read(
             raise FileFormatError(path, None, reason)
         for name in names:
             left_out.add("flexes are left out, but for their bodies", name)
+    try:
+        shown = visuals, collisions, contacts == "springs"
+        world, trees = _read(model, None if is_text(source) else str(source), left_out, *shown)
+    except ModelError as error:  # numbers that the compiler lets pass and no model can have
+        raise FileFormatError(path, None, str(error)) from error
+    trees.skeletons[0].warnings.extend(left_out.remarks())
+    return world
+
+
+def _read(
+    model: Any, uri: str | None, left_out: LeftOut, visuals: bool, collisions: bool, springs: bool
+) -> tuple[MjcfWorld, Trees]:
+    """The world of a compiled model, and its bodies.
+
+    Raises:
+        ModelError: something that no model can have.
+    """
     trees = Trees(model, left_out)
-    shapes = ShapeReader(trees, left_out, visuals=visuals, collisions=collisions, springs=contacts == "springs")
+    shapes = ShapeReader(trees, left_out, visuals=visuals, collisions=collisions, springs=springs)
     shapes.add_geoms()
     shapes.add_sites()
     world = _world(model)
-    world.uri = None if is_text(source) else str(source)
+    world.uri = uri
     for skeleton in trees.skeletons:
-        skeleton.uri = world.uri
+        skeleton.uri = uri
         world.add_skeleton(skeleton)
     filter_contacts(world, trees, shapes, left_out)
     reader = ActuatorReader(trees, left_out)
@@ -120,8 +140,7 @@ def read(
     equalities.add_ball_limits()
     add_media(trees, world)
     say_what_is_not_read(model, left_out)
-    trees.skeletons[0].warnings.extend(left_out.remarks())
-    return world
+    return world, trees
 
 
 def _world(model: Any) -> MjcfWorld:

@@ -13,7 +13,7 @@ __all__ = ["compile_model", "flex_names", "mujoco"]
 
 TEXT_NAME = "<text>"
 USD = (".usd", ".usda", ".usdc", ".usdz")
-_LINE = re.compile(r"\bline (\d+)")
+_LINE = re.compile(r"\bline (?:number=)?(\d+)", re.IGNORECASE)
 NAMED = ("bodies", "joints", "geoms", "sites", "cameras", "lights", "actuators", "tendons", "equalities", "sensors")
 NAMED += ("keys", "pairs")
 SINGULAR = {"bodies": "body", "equalities": "equality"}

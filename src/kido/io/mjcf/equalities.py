@@ -18,7 +18,7 @@ from kido.constraints import (
     WeldJointConstraint,
 )
 from kido.io.mjcf.actuators import ActuatorReader
-from kido.io.mjcf.shapes import DEFAULT_SOLREF
+from kido.io.mjcf.shapes import DEFAULT_SOLIMP, DEFAULT_SOLREF
 from kido.io.mjcf.trees import BALL, NO_CONSTRAINTS, NO_FRICTION, NO_LIMITS, pose
 from kido.simulation import World
 from kido.skeleton import BodyNode, DegreeOfFreedom
@@ -81,8 +81,8 @@ class EqualityReader:
             if not m.eq_active0[e] or not self.trees.switched(NO_EQUALITIES | NO_CONSTRAINTS):
                 self.left_out.add("equalities that are not active are left out", name)
                 continue
-            if not np.allclose(m.eq_solref[e], DEFAULT_SOLREF):
-                self.left_out.add("solref of equalities is left out: they hold rigidly", name)
+            if not np.allclose(m.eq_solref[e], DEFAULT_SOLREF) or not np.allclose(m.eq_solimp[e], DEFAULT_SOLIMP):
+                self.left_out.add("solref and solimp of equalities are left out: they hold rigidly", name)
             kind = int(m.eq_type[e])
             if kind in (CONNECT, WELD):
                 made = self._between_bodies(e, kind, name)

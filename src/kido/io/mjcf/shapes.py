@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from kido.errors import KidoError
 from kido.io.fields import free_name
+from kido.io.mjcf.margins import paddings_of
 from kido.io.mjcf.remarks import LeftOut
-from kido.io.mjcf.trees import Trees, pose
+from kido.io.mjcf.trees import NO_PARENT_FILTER, NO_SAFE_REFERENCE, Trees, pose
 from kido.rendering import CameraNode, Pinhole
 from kido.rendering.camera import FLIP
 from kido.shapes import Box, Capsule, Cylinder, Ellipsoid, Heightmap, Mesh, Plane, Shape, Sphere
@@ -38,11 +39,15 @@ MAX_BITS = 62  # classes of shapes that collide alike, a bit each
 ROLE_RGB = 1  # mjTEXROLE_RGB
 
 
-def softness_of(solref: Any) -> TimeConstant | None:
-    """What `solref` says: a time constant and a damping ratio, or if negative a stiffness and a damping per mass."""
+def softness_of(solref: Any, least: float = 0.0) -> TimeConstant | None:
+    """What `solref` says: a time constant and a damping ratio, or if negative a stiffness and a damping per mass.
+
+    Args:
+        least: time constants below are brought there [s], as MuJoCo does it with two time steps.
+    """
     first, second = float(solref[0]), float(solref[1])
     if first > 0.0 and second > 0.0:
-        return TimeConstant(first, second)
+        return TimeConstant(max(first, least), second)
     if first < 0.0 and second < 0.0:
         time = 2.0 / -second
         return TimeConstant(time, 1.0 / (time * np.sqrt(-first)))
@@ -59,6 +64,7 @@ class ShapeReader:
 
     Attributes:
         nodes: shape of each geom that became one, by its number.
+        least_time: time constants of `solref` below are brought there [s].
     """
 
     def __init__(self, trees: Trees, left_out: LeftOut, *, visuals: bool, collisions: bool, springs: bool):
@@ -67,7 +73,9 @@ class ShapeReader:
         self.nodes: dict[int, ShapeNode] = {}
         self._meshes: dict[int, Mesh] = {}
         self._heightmaps: dict[int, Heightmap] = {}
+        self.least_time = 2.0 * float(self.model.opt.timestep) if trees.switched(NO_SAFE_REFERENCE) else 0.0
         self._bits = self._collision_bits()
+        self._paddings = paddings_of(self.model, left_out) if collisions else np.zeros(int(self.model.ngeom))
 
     def add_geoms(self) -> None:
         """Add the geoms."""
@@ -160,15 +168,13 @@ class ShapeReader:
         name, dimensions = f"geom {m.geom(g).name}", int(m.geom_condim[g])
         slide, spin, roll = (float(value) for value in m.geom_friction[g])
         solref, solimp = m.geom_solref[g], m.geom_solimp[g]
-        softness = softness_of(solref) if self.springs else None
+        softness = softness_of(solref, self.least_time) if self.springs else None
         if self.springs and softness is None:
             self.left_out.add("solref that is no spring with a damper: the contact is rigid", name)
         if not self.springs and not np.allclose(solref, DEFAULT_SOLREF):
             self.left_out.add("solref is left out: contacts are rigid", name)
         if not np.allclose(solimp, DEFAULT_SOLIMP):
             self.left_out.add("solimp is left out: " + (SUNK if self.springs else "contacts are rigid"), name)
-        if m.geom_margin[g] != m.geom_gap[g]:  # else it only finds contacts earlier, which then do not push
-            self.left_out.add("margins of geoms beyond their gap are left out: contacts push where surfaces meet", name)
         if np.any(m.geom_adhesion[g]):
             self.left_out.add("adhesion of geoms is left out", name)
         motion: dict[str, Any] = {}
@@ -180,6 +186,7 @@ class ShapeReader:
             rolling_friction=roll if dimensions >= 6 else 0.0,
             friction_rule="max",
             priority=int(m.geom_priority[g]),
+            padding=float(self._paddings[g]),
             softness=softness,
             **motion,
         )
@@ -194,29 +201,48 @@ class ShapeReader:
     def _collision_bits(self) -> dict[int, tuple[int, int]]:
         """Category and mask of each geom that collides.
 
-        Two geoms collide if the `contype` of either has a bit of the other's `conaffinity`, or if they are a pair.
-        Geoms that do so alike are of one class, which has a bit of its own.
+        Two geoms collide if the `contype` of either has a bit of the other's `conaffinity`, unless their bodies only
+        do so in pairs, or if they are a pair. Geoms that do so alike are of one class, which has a bit of its own.
         """
         m = self.model
         pairs: dict[int, set[int]] = {}
         for a, b in zip(m.pair_geom1.tolist(), m.pair_geom2.tolist(), strict=True):
             pairs.setdefault(a, set()).add(b)
             pairs.setdefault(b, set()).add(a)
+        apart = self._bodies_that_touch_in_pairs()
+        alone = {b for two in apart for b in two}
         keys: dict[int, tuple[Any, ...]] = {}
         for g in range(int(m.ngeom)):
-            kind, affinity = int(m.geom_contype[g]), int(m.geom_conaffinity[g])
+            kind, affinity, body = int(m.geom_contype[g]), int(m.geom_conaffinity[g]), int(m.geom_bodyid[g])
             if kind or affinity or g in pairs:
-                keys[g] = (kind, affinity, tuple(sorted(pairs.get(g, ()))))
+                keys[g] = (kind, affinity, tuple(sorted(pairs.get(g, ()))), body if body in alone else -1)
         classes = list(dict.fromkeys(keys.values()))
         if len(classes) > MAX_BITS:
             self.left_out.add(f"more than {MAX_BITS} classes of geoms by contype, conaffinity and pairs: the others "
                               "collide with all", f"{len(classes)} classes")  # fmt: skip
         bit = {key: 1 << min(k, MAX_BITS) for k, key in enumerate(classes)}
-        masks = {key: sum({bit[other] for other in classes if _meet(key, other)}) for key in classes}
+        masks = dict.fromkeys(classes, 0)
+        for key in classes:
+            for other in classes:
+                if _meet(key, other) and frozenset((key[3], other[3])) not in apart:
+                    masks[key] |= bit[other]
         for a, others in pairs.items():
             for b in others:
                 masks[keys[a]] |= bit[keys[b]]
         return {g: (bit[key], masks[key]) for g, key in keys.items()}
+
+    def _bodies_that_touch_in_pairs(self) -> set[frozenset[int]]:
+        """Bodies with a pair of geoms, of which no others touch: a file excludes them, or a joint connects them."""
+        m = self.model
+        excluded = {frozenset((k >> 16, k & 0xFFFF)) for k in m.exclude_signature.tolist()}
+        found: set[frozenset[int]] = set()
+        for a, b in zip(m.geom_bodyid[m.pair_geom1].tolist(), m.geom_bodyid[m.pair_geom2].tolist(), strict=True):
+            welds = int(m.body_weldid[a]), int(m.body_weldid[b])
+            above = [int(m.body_weldid[m.body_parentid[w]]) for w in welds]
+            joined = all(welds) and (welds[0] == above[1] or welds[1] == above[0])
+            if frozenset((a, b)) in excluded or (joined and self.trees.switched(NO_PARENT_FILTER)):
+                found.add(frozenset((a, b)))
+        return found
 
     # -- sites and cameras ---------------------------------------------------------------------------------
 

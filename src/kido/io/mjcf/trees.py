@@ -34,7 +34,7 @@ PLACEMENT = {SLIDE: Hinge.prismatic, HINGE: Hinge.revolute}
 WORLD = "world"
 # Of mjtDisableBit.
 NO_CONSTRAINTS, NO_FRICTION, NO_LIMITS, NO_SPRINGS, NO_DAMPERS = 1, 1 << 2, 1 << 3, 1 << 5, 1 << 6
-NO_GRAVITY = 1 << 7
+NO_GRAVITY, NO_PARENT_FILTER, NO_SAFE_REFERENCE = 1 << 7, 1 << 10, 1 << 12
 
 
 def pose(position: Any, quaternion: Any = (1.0, 0.0, 0.0, 0.0)) -> Array:

@@ -50,7 +50,7 @@ def say_what_is_not_read(model: Any, left_out: LeftOut) -> None:
         left_out.add("skins are left out", f"skin {k}")
     option = m.opt
     if int(option.enableflags) & OVERRIDE:
-        left_out.add("options that override numbers of contacts are left out", "option")
+        left_out.add("options that override friction, solref and solimp of contacts are left out", "option")
     if float(option.impratio) != 1.0:
         left_out.note("impratio has no meaning for exact friction", "option")
     if int(option.noslip_iterations):

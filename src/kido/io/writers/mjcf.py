@@ -2,8 +2,8 @@
 
 Any chain of hinges and slides is joints of one body in MJCF, as in a `CompoundJoint`, and those of links between
 joints, bodies without mass, become joints of the body behind. Axes and anchors are in the frame of the body with all
-coordinates at zero; where a world begins elsewhere, that is the keyframe ``initial``. Names are unique in a file: those
-that come again get their skeleton's name in front.
+coordinates at zero; where a world begins elsewhere, that is the keyframe ``initial``, and a world that was read from
+MJCF has its own keyframes. Names are unique in a file: those that come again get their skeleton's name in front.
 """
 
 from __future__ import annotations
@@ -20,13 +20,17 @@ from kido.environment import FluidBox, Medium
 from kido.environment.medium import LIGHT
 from kido.io.fields import free_name
 from kido.io.writers.mjcf_actuators import ActuatorWriter
+from kido.io.writers.mjcf_contacts import add_contacts
 from kido.io.writers.mjcf_geoms import GeomWriter
+from kido.io.writers.mjcf_states import StateWriter, note_what_is_left_out
 from kido.io.writers.shapes import MeshStore
 from kido.io.writers.unsupported import UnsupportedFeatures
 from kido.io.xml import Element, add, document, number, to_text, vector
 from kido.joints import ActuatorType, JointKind
 from kido.math.transform import as_transform, inverse_transform
 from kido.quantities.soft import refuse_flexible
+from kido.rendering import CameraNode
+from kido.rendering.camera import FLIP
 from kido.simulation import World
 from kido.skeleton import BodyNode, DegreeOfFreedom, EndEffector, FreeJoint, Joint, Skeleton
 
@@ -76,15 +80,15 @@ class _Writer:
         self.sections = {key: document(key) for key in ("contact", "tendon", "actuator", "equality", "keyframe")}
         self.taken: dict[str, set[str]] = {}
         self.names: dict[Any, str] = {}
-        self.geoms = GeomWriter(self.assets, store, unsupported, self.name)
+        self.geoms = GeomWriter(self.assets, store, unsupported, self.name, self.skeletons)
         self.elements: dict[BodyNode, Element] = {}
+        self.links: set[BodyNode] = set()  # that are joints of others in the file
         self.balls: dict[Joint, Element] = {}
         self.actuators = ActuatorWriter(
             self.sections["tendon"], self.sections["actuator"], self.names, self.name, self.site, self.geom, unsupported
         )
         self.pending: dict[BodyNode, tuple[np.ndarray, list[_Motion]]] = {}
-        self.start: list[float] = []
-        self.moved = False
+        self.states = StateWriter()
 
     def _add_media(self, world: World) -> None:
         """The fluid, if there is one for all that moves, which acts by inertia boxes."""
@@ -106,8 +110,18 @@ class _Writer:
         for skeleton in self.skeletons:
             for body in skeleton.bodies:
                 self._add_body(body)
-            self._exclude(skeleton)
+            note_what_is_left_out(skeleton, self.unsupported)
         self.unsupported.check()
+        bodies = {body: self.names.get(body, WORLD) for body in self.elements if body not in self.links}
+        add_contacts(
+            self.sections["contact"],
+            self.option,
+            self.model,
+            self.skeletons,
+            bodies,
+            self.geoms.names,
+            self.unsupported,
+        )
         if isinstance(self.model, World):
             if any(isinstance(c, ActuatorLink) for c in self.model.controllers):
                 self.actuators.add(Actuators.of(self.model))
@@ -118,8 +132,7 @@ class _Writer:
             for dof in skeleton.dofs:
                 if dof.actuator_type == ActuatorType.MIMIC and dof.mimic is not None:
                     self._add_mimic(dof)
-        if self.moved:
-            add(self.sections["keyframe"], "key", name="initial", qpos=vector(self.start))
+        self.states.add_to(self.sections["keyframe"], self.model, self.actuators.order, self.unsupported)
         for section in self.sections.values():
             if len(section):
                 self.root.append(section)
@@ -152,6 +165,7 @@ class _Writer:
         X = before @ X
         if not fixed and _is_between(body) and joint.kind != JointKind.FREE:
             self.pending[body] = X, motions  # its joints become its child's
+            self.links.add(body)
             self.elements[body] = self._above(body)
             return
         name = self.names[body] = self.name("body", body.name, skeleton.name)
@@ -203,28 +217,23 @@ class _Writer:
         if joint.kind == JointKind.FREE and self._is_top(joint.child):
             name = self.names[joint] = self.name("joint", joint.name, joint.child.skeleton.name)
             self._add_shared(add(element, "joint", name=name, type="free"), joint)
-            start = FreeJoint.to_transform(joint.get_property("initial_position"))
-            X = joint.transform_from_parent @ start @ inverse_transform(joint.transform_from_child)
-            self.start += [*X[:3, 3], *Rotation.from_matrix(X[:3, :3]).as_quat(scalar_first=True)]
+            self.states.add_free(joint)
         for m in motions:
             dof, frame = m.joint.dofs[m.number], m.frame
             single = m.joint.num_dofs == 1 or m.kind == "ball"
             name = self.name("joint", m.joint.name if single else dof.name, dof.joint.child.skeleton.name)
             made = add(element, "joint", name=name, type=m.kind, pos=vector(frame[:3, 3]))
-            start = np.asarray(m.joint.get_property("initial_position"))
             if m.kind == "ball":
                 self.names[m.joint], self.balls[m.joint] = name, made
                 self._add_shared(made, m.joint)
                 if not np.allclose(frame[:3, :3], np.eye(3), atol=1e-12):
                     self.unsupported.remark(f"joint '{name}': its coordinates are along the axes of its body")
-                turn = frame[:3, :3] @ Rotation.from_rotvec(start).as_matrix() @ frame[:3, :3].T
-                self.start += Rotation.from_matrix(turn).as_quat(scalar_first=True).tolist()
+                self.states.add_ball(m.joint, frame[:3, :3])
             else:
                 self.names[dof] = name
                 made.set("axis", vector(frame[:3, :3] @ m.axis))
                 self._add_own(made, dof)
-                self.start.append(float(start[m.number]))
-            self.moved |= bool(start.any())
+                self.states.add_single(m.joint, m.number)
 
     def _add_own(self, made: Element, dof: DegreeOfFreedom) -> None:
         """Properties of a hinge or slide."""
@@ -269,14 +278,11 @@ class _Writer:
         for node in body.nodes(EndEffector):
             name = self.name("site", node.name, body.skeleton.name)
             add(element, "site", name=name, **_placed(np.asarray(node.relative_transform)))
-
-    def _exclude(self, skeleton: Skeleton) -> None:
-        """Bodies of a skeleton that does not collide with itself."""
-        touched = [b for b in skeleton.bodies if b in self.names and any(n.collision for n in b.shapes)]
-        for k, a in enumerate(touched):
-            for b in touched[k + 1 :] if not skeleton.self_collision and skeleton.mobile else ():
-                if b.parent is not a and a.parent is not b:
-                    add(self.sections["contact"], "exclude", body1=self.names[a], body2=self.names[b])
+        for camera in body.nodes(CameraNode):
+            name, lens = self.name("camera", camera.name, body.skeleton.name), camera.lens
+            size = f"{lens.width} {lens.height}"
+            place = _placed(np.asarray(camera.relative_transform) @ FLIP)
+            add(element, "camera", name=name, fovy=number(np.degrees(lens.fov)), resolution=size, **place)
 
     # -- constraints ---------------------------------------------------------------------------------------------
 

@@ -41,6 +41,7 @@ class ActuatorWriter:
         self.tendons, self.actuators, self.names, self.unsupported = tendons, actuators, names, unsupported
         self.name, self.site, self.geom = name, site, geom
         self.written: dict[str, tuple[Element, Any]] = {}
+        self.order: list[str] = []  # of actuators in the file, by their names in the world
         self._sites: dict[int, str] = {}
 
     def add(self, made: Actuators) -> None:
@@ -92,6 +93,7 @@ class ActuatorWriter:
         if found is None:
             self.unsupported.remark(f"actuator '{a.name}' is left out: it acts along axes of two kinds")
             return
+        self.order.append(a.name)
         element = add(self.actuators, "general", name=self.name("actuator", a.name, "actuator"), **found)
         for key, kind in (("dyn", a.dynamics), ("gain", a.gain), ("bias", a.bias)):
             element.set(f"{key}type", kind)

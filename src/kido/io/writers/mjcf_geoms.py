@@ -9,17 +9,19 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from kido.io.fields import plane_axes
+from kido.io.surfaces import left_out
 from kido.io.writers.shapes import MeshStore, Placed, shapes_of
 from kido.io.writers.unsupported import UnsupportedFeatures
 from kido.io.xml import Element, add, number, vector
 from kido.shapes import Box, Capsule, Cylinder, Ellipsoid, Heightmap, Mesh, Plane, Shape, Sphere
-from kido.skeleton import BodyNode, TimeConstant
+from kido.skeleton import BodyNode, Skeleton, TimeConstant
 
 __all__ = ["GeomWriter"]
 
 KINDS = (Sphere, Box, Capsule, Cylinder, Ellipsoid, Plane, Mesh, Heightmap)
 BITS = (1 << 31) - 1  # of contype and conaffinity
 NOT_SEEN = "3"  # group
+HELD = ("friction", "torsional_friction", "rolling_friction", "friction_rule", "padding", "priority")
 
 
 class GeomWriter:
@@ -28,6 +30,10 @@ class GeomWriter:
     Args:
         assets: element for meshes and height fields.
         name: gives names that no other element of a kind has: (kind, name, prefix).
+        skeletons: all that are written.
+
+    Attributes:
+        names: of shapes in the file.
     """
 
     def __init__(
@@ -36,8 +42,12 @@ class GeomWriter:
         store: MeshStore,
         unsupported: UnsupportedFeatures,
         name: Callable[[str, str, str], str],
+        skeletons: list[Skeleton],
     ):
         self.assets, self.store, self.unsupported, self.name = assets, store, unsupported, name
+        self.names: dict[Any, str] = {}
+        shapes = [n for skeleton in skeletons for body in skeleton.bodies for n in body.shapes if n.collision]
+        self._masked = any((int(n.collision_category) & int(n.collision_mask) & BITS) != BITS for n in shapes)
         self._made: dict[int, str] = {}
 
     def add(self, element: Element, body: BodyNode) -> None:
@@ -47,7 +57,8 @@ class GeomWriter:
 
     def _add(self, element: Element, body: BodyNode, placed: Placed) -> None:
         node, X = placed.node, np.array(placed.transform)
-        made = add(element, "geom", name=self.name("geom", node.name, body.name))
+        name = self.names[node] = self.name("geom", node.name, body.name)
+        made = add(element, "geom", name=name)
         local = self._geometry(made, placed.shape, f"{body.name}_{node.name}")
         X = X @ local
         made.set("pos", vector(X[:3, 3]))
@@ -119,7 +130,7 @@ class GeomWriter:
     def _touch(self, made: Element, node: Any) -> None:
         surface, where = node.surface, f"shape '{node.name}' of '{node.body.name}'"
         category, mask = int(node.collision_category), int(node.collision_mask)
-        if (category & BITS, mask & BITS) != (BITS, BITS):
+        if self._masked:  # else all have the format's default, one bit in both
             made.set("contype", str(category & BITS))
             made.set("conaffinity", str(mask & BITS))
             if category > BITS:
@@ -127,15 +138,14 @@ class GeomWriter:
         slide, spin, roll = surface.friction, surface.torsional_friction, surface.rolling_friction
         made.set("condim", "6" if roll else "4" if spin else "3" if slide else "1")
         made.set("friction", vector([slide, spin, roll]))
+        if surface.padding:
+            made.set("margin", number(surface.padding))
         if surface.priority:
             made.set("priority", str(int(surface.priority)))
         if isinstance(surface.softness, TimeConstant):
             made.set("solref", f"{number(surface.softness.time_constant)} {number(surface.softness.damping_ratio)}")
         elif surface.softness is not None:
             self.unsupported.remark(f"{where}: its softness is left out")
-        if surface.friction_rule not in ("max", None):
-            self.unsupported.remark("friction of a pair is the greater of both there, whatever the rule")
-        if np.any(surface.restitution):
-            self.unsupported.remark(f"{where}: its restitution is left out")
-        if np.any(surface.surface_velocity) or np.any(surface.surface_spin):
-            self.unsupported.remark(f"{where}: that its surface moves is left out")
+        for name in left_out(surface, HELD):
+            if name != "softness":
+                self.unsupported.remark(f"{where}: its {name.replace('_', ' ')} is left out")

@@ -20,7 +20,7 @@ from kido.io.writers.unsupported import UnsupportedFeatures
 from kido.joints import ActuatorType, JointKind
 from kido.math.transform import inverse_transform
 from kido.quantities.soft import refuse_flexible
-from kido.skeleton import BodyNode, FreeJoint, Joint, LoopJoint, Marker, Mimic, Node, Skeleton, SoftBodyNode, WeldJoint
+from kido.skeleton import BodyNode, FreeJoint, Joint, LoopJoint, Mimic, Node, Skeleton, SoftBodyNode, WeldJoint
 from kido.skeleton.joints.actuator import followed_dof
 
 __all__ = [
@@ -336,16 +336,20 @@ def note_skeleton(
     skeleton: Skeleton,
     unsupported: UnsupportedFeatures,
     *,
-    markers: bool = False,
+    written: tuple[type, ...] = (),
     loops: bool = False,
     soft: bool = False,
 ) -> None:
-    """Remark on nodes, loops and soft skins that the format leaves out; the options say which of them it has."""
+    """Remark on nodes, loops and soft skins that the format leaves out; the options say which of them it has.
+
+    Args:
+        written: classes of nodes that it has.
+    """
     for body in skeleton.bodies if not soft else []:
         if isinstance(body, SoftBodyNode):
             unsupported.remark(f"body '{body.name}': its soft skin is written as a rigid mesh, with its mass")
     for node in skeleton.nodes():
-        if not (markers and isinstance(node, Marker)):
+        if not isinstance(node, written):
             unsupported.remark(f"{type(node).__name__} '{node.name}' is left out")
     for loop in skeleton.loops if not loops else []:
         unsupported.remark(

@@ -121,7 +121,7 @@ def _add_skeleton(
     store: MeshStore,
     unsupported: UnsupportedFeatures,
 ) -> None:
-    note_skeleton(skeleton, unsupported, markers=True, soft=True)
+    note_skeleton(skeleton, unsupported, written=(Marker,), soft=True)
     if skeleton.self_collision:
         unsupported.remark(f"skeleton '{skeleton.name}': that it collides with itself is left out")
     element = add(holder, "skeleton", name=skeleton.name)
