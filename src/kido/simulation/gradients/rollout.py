@@ -17,7 +17,6 @@ from kido.simulation.gradients.derivatives import (
     by_formulas,
     carried_derivatives,
     checked_smoothing,
-    differentiator,
 )
 from kido.simulation.gradients.parameters import directions
 from kido.simulation.gradients.refusals import check_supported
@@ -64,13 +63,12 @@ class _Rollout:
         """
         world = self.world
         wanted = directions(world, self.parameters)
-        formulas = None if wanted or self.smoothing > 0.0 else differentiator(world.engine).formulas()
-        known = None if formulas is None else by_formulas(world, formulas, g, memory)
-        if formulas is not None and known is None:
+        formulas = None if wanted or self.smoothing > 0.0 else by_formulas(world, g, memory)
+        if formulas is not None:
             by_state, by_commands, by_parameters = formulas.pulled()
             recalled = formulas.recalled()
         else:
-            by_state, by_commands, by_parameters = by_duals(world, wanted, 1, known, self.smoothing).pull_back(g)
+            by_state, by_commands, by_parameters = by_duals(world, wanted, 1, self.smoothing).pull_back(g)
             recalled = memory = None
         if after is not None and memory is None:
             by_state = by_state + after @ carried_derivatives(world, self.commands[k + 1], self.smoothing)

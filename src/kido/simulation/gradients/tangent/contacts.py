@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 
 from kido.constraints.row_origins import FROM_CONTACT, FROM_LIMIT, FROM_SPEED_LIMIT, biases
+from kido.constraints.surfaces import NO_ROWS
 from kido.jit import clear, kernel
 from kido.joints.kinds import BALL, FREE_MIXED
 from kido.kernels.common_point import cross_force
@@ -202,6 +203,8 @@ def joint_laws(t, c, n, pr, src, u, b, at):
 def known_way(t, d, pr, src, w):
     """Whether all blocks of a problem have laws that are differentiated here, and nothing moves on by itself."""
     if src.num_impacts > 0 or pr.num_extras > 0:
+        return False
+    if src.surfaces.mode != NO_ROWS and w.collision.num_contacts > 0:
         return False
     for b in range(pr.num_blocks):
         i, k = pr.row[b], src.index[b]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kido.jit import entry, kernel, lanes_view, view
+from kido.jit import kernel, lanes_view, view
 from kido.joints.kinds import BALL, FREE_MIXED
 from kido.kernels.derivatives import column
 from kido.math.so3 import advance_rotation_vector, rotation_vector_to_matrix
@@ -23,9 +23,8 @@ from kido.simulation.gradients.tangent.following import (
 from kido.simulation.gradients.tangent.geometry import cross3
 from kido.simulation.gradients.tangent.linear import solve_transposed
 from kido.simulation.gradients.tangent.response import refinements
-from kido.simulation.gradients.tangent.schema import TABLES, TANGENT
-from kido.simulation.gradients.tangent.step import DONE, linearize, note_again, rates_again
-from kido.simulation.world_struct import WORLD
+from kido.simulation.gradients.tangent.schema import TABLES
+from kido.simulation.gradients.tangent.step import DONE, OTHER_WAY, linearize, note_again, rates_again
 from kido.solvers.problem import CONTACT
 
 # Rows of `work`: of velocities after the step and after impulses, of accelerations, of W; the solution, and scratch.
@@ -265,13 +264,13 @@ def recall(c, w, contacts):
         c.recalled[old, 2] -= g[2]
 
 
-@entry("i8(i8,i8,i8,i8)")
-def step_pull(world, tangent, detect, collision):
+@kernel
+def step_pull(w, c, detect, collision):
     """`pulled`, of a step that has been done, from `gradient`; arguments and result as of `step.step_rates`."""
-    w = view(WORLD, world)
-    c = view(TANGENT, tangent)
     t = w.tree
     b, n = lanes_view(TABLES, c.lanes), view(TABLES, c.numbers)
+    if c.remembers > 0 and c.remembers != 1 + w.collision.num_contacts:
+        return OTHER_WAY
     status = linearize(t, c, w, b, n, detect, collision)
     if status != DONE:
         return status
@@ -292,7 +291,7 @@ def step_pull(world, tangent, detect, collision):
     solve_back(c, b, n, size)
     row_weights(t, c, n, size)
     pull_system(t, c, b, n, size)
-    if c.remembers != 0:
+    if c.remembers > 0:
         add_memory(t, c, w, size)
     if c.moving != 0:
         start_motion(t, c.data, w, c)

@@ -122,6 +122,6 @@ class TANGENT(Struct):
         "blocks", 6, doc="gradient by points and normals of contacts of the step, which the next one recalls"
     )
     recalled = floats("blocks", 6, doc="the same of contacts of the step before")
-    remembers = integer(doc="1: `memory` is to be pulled back too")
+    remembers = integer(doc="1 + the number of the step's contacts whose `memory` is to be pulled back too; 0: none")
     work = floats(8, "thrice", doc="vectors")
     time_step = number("s")

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 
 from kido.constraints.impact_time import UNSTEADY
-from kido.jit import call4, entry, inlined, kernel, lanes_view, view
+from kido.jit import call4, inlined, kernel, lanes_view, view
 from kido.kernels.derivatives import mass_matrix_from_momenta
 from kido.kernels.forward_dynamics import articulated_inertias
 from kido.kernels.inertia import body_inertia
@@ -51,9 +51,8 @@ from kido.simulation.gradients.tangent.following import add_following, follow_ro
 from kido.simulation.gradients.tangent.geometry import bias_slope, describe_rows, seed_poses
 from kido.simulation.gradients.tangent.linear import factor_matrix
 from kido.simulation.gradients.tangent.response import all_columns, assemble_system
-from kido.simulation.gradients.tangent.schema import TABLES, TANGENT, UNIT_NUMBERS, UNITS
+from kido.simulation.gradients.tangent.schema import TABLES, UNIT_NUMBERS, UNITS
 from kido.simulation.gradients.tangent.softness import add_softness
-from kido.simulation.world_struct import WORLD
 from kido.solvers.problem import CONTACT
 from kido.tree.workspace import ROWS
 
@@ -311,8 +310,8 @@ def linearize(t, c, w, b, n, detect, collision):
     return DONE
 
 
-@entry("i8(i8,i8,i8,i8)")
-def step_rates(world, tangent, detect, collision):
+@kernel
+def step_rates(w, c, detect, collision):
     """`out` of a step that has been done.
 
     Args:
@@ -322,8 +321,6 @@ def step_rates(world, tangent, detect, collision):
     Returns:
         DONE, OTHER_WAY: the step has parts that are not differentiated here; or SINGULAR.
     """
-    w = view(WORLD, world)
-    c = view(TANGENT, tangent)
     b, n = lanes_view(TABLES, c.lanes), view(TABLES, c.numbers)
     status = linearize(w.tree, c, w, b, n, detect, collision)
     if status != DONE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 from kido.arrays import fixed
 from kido.collision.container import COLLISION
 from kido.collision.narrow import detect_contacts
-from kido.constraints.surfaces import NO_ROWS
 from kido.jit import LANES
 from kido.jit.duals import DIRECTIONS, dual_callback
 from kido.jit.duals.structs import NUMBERS
@@ -20,11 +20,10 @@ from kido.simulation.commands import Commands
 from kido.simulation.flexible_bodies import FlexibleBodies
 from kido.simulation.gradients.laws import MODE_NAMES
 from kido.simulation.gradients.result import StepDerivatives
-from kido.simulation.gradients.tangent.begin import leaves_to_formulas, take_start
-from kido.simulation.gradients.tangent.kept import Kept
-from kido.simulation.gradients.tangent.pull import step_pull
+from kido.simulation.gradients.tangent.attempt import ATTEMPT, try_pull, try_rates
+from kido.simulation.gradients.tangent.kept import BY, Kept
 from kido.simulation.gradients.tangent.schema import TABLES, TANGENT, UNIT_NUMBERS, UNITS
-from kido.simulation.gradients.tangent.step import DONE, step_rates
+from kido.simulation.threads import StepThreads
 from kido.solvers.problem import CONTACT
 from kido.tree.schema import data_for
 
@@ -51,17 +50,13 @@ def _relatives(t: Any) -> NDArray[np.bool_]:
     return found | found.T
 
 
-_BY = {"contacts": "contacts", "pairs": "pairs"}
-_WHOLE = ("bodies", "shapes", "slots", "shapes_and_one", "bodies_and_one", "excluded")
-
-
 def _parts() -> dict[str, str]:
-    """Arrays of a detector that a detection reads, but for geometries and work space, and what is in use of them."""
-    chosen = {}
+    """Arrays of a detector that detections leave to the next one, by what is in use of them."""
+    chosen = {"order": ""}
     for name in COLLISION.arrays:
         dim = COLLISION.fields[name].dims[0]
-        if dim in _WHOLE or dim in _BY:
-            chosen[name] = _BY.get(dim, "")
+        if dim in BY:
+            chosen[name] = str(dim)
     return chosen
 
 
@@ -108,51 +103,59 @@ class Formulas:
         numbers = UNIT_NUMBERS(**{f: getattr(units, f).reshape(-1) for f in ("row", "V", "dV", "energy")})
         self._units = units, numbers
         c.units[:] = units.address, numbers.address
-        self._blocks = blocks
-        self.kept = Kept(engine)
+        self._blocks, self._linked = blocks, -1
+        self._kept = Kept(engine)
         self._part = mirror.part(engine.detector.container, _parts())
-        mirror.fill()
-        self._detect = dual_callback(detect_contacts).address
-        own = engine.feature(Commands).container
-        self._commands = 0 if own is None else own.address
+        self._attempt = ATTEMPT(tangent=c, kept=self._kept.plan, copies=self._part._copies)
+        self._attempt.detect = dual_callback(detect_contacts).address
+        self._attempt.collision = found.address
+        self._stateful: list[Any] = []  # features that have a state which steps change
+        self._teams: list[Any] = []
 
     @property
     def is_current(self) -> bool:
         """Whether it fits the engine's arrays."""
         return self.mirror.is_current and self._blocks == len(self.mirror.engine.row_origins.origin)
 
-    def apply(self) -> bool:
-        """Whether the world's properties leave steps to them: no actuators but forces, no springs of rotations."""
-        return leaves_to_formulas(self.mirror.engine.world.address, self.tangent.address, self._commands) != 0
+    def _link(self, engine: Any) -> None:
+        """Take what calls have in common until the engine links its structs again."""
+        self.mirror.fill()
+        own = engine.feature(Commands).container
+        self._attempt.world, self._attempt.commands = engine.world, 0 if own is None else own.address
+        self._stateful = [f for f in engine.features if f.key and f.state() is not None]
+        self._teams, self._linked = engine.feature(StepThreads).teams, engine.times_linked
 
-    def begin(self) -> None:
-        """Take what there is before a step."""
-        take_start(self.mirror.engine.world.address, self.tangent.address, self._commands)
-        self._part.fill(self.kept.sizes)
-
-    def after(self, gradient: Array | None = None, memory: Array | None = None) -> bool:
-        """`out` of the step that was done, or `pulled` where there is a gradient by the state after it.
+    def attempt(self, gradient: Array | None = None, memory: Array | None = None) -> int:
+        """Do the next step, find `out` or, where there is a gradient by the state after it, `pulled`, and undo it.
 
         Args:
             memory: gradient by points and normals of its contacts (contacts, 6), which the next step recalls.
 
         Returns:
-            Whether there are formulas for all of it.
+            DONE, or why there is nothing: OTHER_WAY, SINGULAR or STOPPED.
         """
-        engine = self.mirror.engine
-        if engine.surfaces.container.mode != NO_ROWS and engine.detector.container.num_contacts:
-            return False
-        collision, world = self.mirror.world.collision.address, engine.world.address
-        if gradient is None:
-            return step_rates(world, self.tangent.address, self._detect, collision) == DONE
-        c, count = self.tangent, engine.detector.container.num_contacts
-        c.gradient[:] = gradient
-        c.remembers = memory is not None
-        if memory is not None and len(memory) != count:
-            return False
-        if memory is not None:
-            c.memory[:count] = memory
-        return step_pull(world, self.tangent.address, self._detect, collision) == DONE
+        engine, c = self.mirror.engine, self.tangent
+        for feature in engine.told_of_runs:
+            feature.begin_run()
+        if engine.times_linked != self._linked:
+            self._link(engine)
+        call = try_rates
+        if gradient is not None:
+            call, c.gradient[:], c.remembers = try_pull, gradient, 0
+            if memory is not None:
+                c.remembers = 1 + len(memory)
+                c.memory[: len(memory)] = memory
+        if not (self._stateful or engine.told_of_steps or self._teams):
+            return call(self._attempt.address)
+        states = [(feature, feature.state()) for feature in self._stateful]
+        try:
+            for feature in engine.told_of_steps:
+                feature.before_steps()
+            with self._teams[0].working() if self._teams else nullcontext():
+                return call(self._attempt.address)
+        finally:
+            for feature, state in states:
+                feature.set_state(state)
 
     def derivatives(self) -> StepDerivatives:
         """What `after` found."""
@@ -177,4 +180,4 @@ class Formulas:
 
     def recalled(self) -> Array:
         """Gradient by points and normals of the contacts that the step recalled (contacts, 6)."""
-        return self.tangent.recalled[: self.kept.sizes["contacts"]].copy()
+        return self.tangent.recalled[: self.mirror.engine.detector.container.num_contacts].copy()
