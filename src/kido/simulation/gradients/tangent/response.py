@@ -118,12 +118,9 @@ def add_outer(F, i, s, G, at):
 
 
 @kernel
-def assemble_system(c, b, n):
-    """Rows of sliding contacts and penalties into K, and what positions push into `right`."""
+def add_penalties(c, b, n):
+    """Rows of sliding contacts and penalties into K."""
     size = c.L.shape[0]
-    for i in range(size):
-        for j in range(size):
-            c.right[0, i, j] += c.push[i, j]
     for r in range(c.num_rows):
         if c.use[r] == ASKED:
             s = 1.0 / (c.soft[r] + c.give[r])
@@ -304,7 +301,7 @@ def all_columns(t, c, b, n, again):
     for k in range(size):
         add_outer(b.X, k, t.stiffness[k], b.Y, k)
         add_outer(b.X, size + k, t.damping[k], b.Y, k)
-    for m in range(2):
+    for m in range(1 + c.moving):
         for k in range(size):
             for r in range(c.num_rows):
                 s = n.c[r, m * narrow + k]

@@ -28,7 +28,7 @@ from kido.kernels.integration import advance
 from kido.kernels.inverse_mass import factor, invert
 from kido.kernels.kinematics import transforms
 from kido.simulation.balance import SLOW
-from kido.simulation.gradients.tangent.charts import columns_of_start, rows_of_end, ways_of_end
+from kido.simulation.gradients.tangent.charts import axes_of_end, rows_of_start, ways_of_end
 from kido.simulation.gradients.tangent.contacts import (
     contact_laws,
     joint_laws,
@@ -50,7 +50,7 @@ from kido.simulation.gradients.tangent.floating import (
 from kido.simulation.gradients.tangent.following import add_following, follow_rows, forget_start, start_motion
 from kido.simulation.gradients.tangent.geometry import bias_slope, describe_rows, seed_poses
 from kido.simulation.gradients.tangent.linear import factor_matrix
-from kido.simulation.gradients.tangent.response import all_columns, assemble_system
+from kido.simulation.gradients.tangent.response import add_penalties, all_columns
 from kido.simulation.gradients.tangent.schema import TABLES, UNIT_NUMBERS, UNITS
 from kido.simulation.gradients.tangent.softness import add_softness
 from kido.solvers.problem import CONTACT
@@ -164,11 +164,14 @@ def velocities_after(t, c, w):
 
 @kernel
 def row_rates(t, c, w, n):
-    """Rows of all blocks with their laws, and d(J^T p)/dq. Returns whether biases are known."""
+    """Rows of all blocks with their laws, and d(J^T p)/dq into `right`. Returns whether biases are known."""
     src, pr = w.row_origins, w.problem
     contacts = w.collision
     velocity_columns(t, c.derivatives, c, c.u)
-    at = 0
+    size, at, most = c.u.shape[0], 0, 0.0
+    for k in range(size):
+        most = max(most, math.fabs(w.start_u[k]))
+    c.moving = 1 if c.time_step * most > SLOW and contacts.num_contacts > 0 else 0
     for block in range(pr.num_blocks):
         if pr.kind[block] == CONTACT:
             at += contact_laws(t, c, n, pr, block, src.body[block], at)
@@ -176,13 +179,7 @@ def row_rates(t, c, w, n):
             at += joint_laws(t, c, n, pr, src, c.u, block, at)
     c.num_rows = at
     push_rates(t, c)
-    c.moving = 0
-    size = c.u.shape[0]
-    most = 0.0
-    for k in range(size):
-        most = max(most, math.fabs(w.start_u[k]))
-    if c.time_step * most > SLOW and contacts.num_contacts > 0:
-        c.moving = 1
+    if c.moving != 0:
         start_motion(t, c.data, w, c)
         follow_rows(t, c, w, contacts)
         forget_start(c.data, w)
@@ -304,7 +301,7 @@ def linearize(t, c, w, b, n, detect, collision):
     if blocks > 0:
         if not row_rates(t, c, w, n):
             return OTHER_WAY
-        assemble_system(c, b, n)
+        add_penalties(c, b, n)
     if not factor_matrix(c, b, n):
         return SINGULAR
     return DONE
@@ -332,11 +329,11 @@ def step_rates(w, c, detect, collision):
     ways_of_end(w.tree, c, n)
     if c.num_floating > 0:
         balance_rows(w.tree, c, c.out)
-    rows_of_end(w.tree, c, w)
-    columns_of_start(w.tree, c, c.out)
+    axes_of_end(w.tree, c, w)
+    rows_of_start(w.tree, c, c.out)
     size = c.u.shape[0]
     for k in range(size):
         if c.inert[k] != 0:
             for i in range(2 * size):
-                c.out[i, 2 * size + k] = 0.0
+                c.out[2 * size + k, i] = 0.0
     return DONE

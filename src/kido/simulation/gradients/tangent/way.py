@@ -40,13 +40,18 @@ def may_have_formulas(engine: Any) -> bool:
     return DIRECTIONS + 1 == 8 == LANES and 0 < len(t.body_of_dof) <= MOST_DOFS and not np.isin(t.kind, _OTHERS).any()
 
 
-def _relatives(t: Any) -> NDArray[np.bool_]:
-    """Of each two coordinates, whether one's body is on the other's path to the root."""
+def _above(t: Any) -> NDArray[np.bool_]:
+    """Of each body, which bodies are on its path to the root."""
     above = np.eye(len(t.parent), dtype=bool)
     for i, parent in enumerate(t.parent):
         if parent >= 0:
             above[i] |= above[parent]
-    found = above[np.ix_(t.body_of_dof, t.body_of_dof)]
+    return above
+
+
+def _relatives(t: Any) -> NDArray[np.bool_]:
+    """Of each two coordinates, whether one's body is on the other's path to the root."""
+    found = _above(t)[np.ix_(t.body_of_dof, t.body_of_dof)]
     return found | found.T
 
 
@@ -79,6 +84,7 @@ class Formulas:
         flat = {f: getattr(self._lanes, f) for f in TABLES.arrays}
         self._numbers = TABLES(**{f: a.reshape(a.shape[0], -1) for f, a in flat.items()})
         self.tangent = c = TANGENT(dofs=n, bodies=len(t.parent), blocks=blocks, rows=rows, twice=2 * n, thrice=3 * n)
+        c.path[:] = _above(t)[:, t.body_of_dof]
         tree = t.tree_of_body[t.body_of_dof]
         for m, related in enumerate((_relatives(t), tree[:, None] == tree)):
             for k, row in enumerate(related):
@@ -168,13 +174,11 @@ class Formulas:
         if chosen:
             mode = c.mode[:blocks].tolist()
             modes = tuple([MODE_NAMES[mode[k]] for k in chosen])
-        return StepDerivatives(
-            fixed(out[:, : 2 * n]), fixed(out[:, 2 * n :]), {}, modes, fixed(margins[chosen]), margin
-        )
+        return StepDerivatives(fixed(out[: 2 * n].T), fixed(out[2 * n :].T), {}, modes, fixed(margins[chosen]), margin)
 
     def pulled(self) -> tuple[Array, Array, dict[str, Array]]:
         """What `after` found for a gradient."""
-        found = self.tangent.pulled[0]
+        found = self.tangent.pulled[:, 0]
         n = len(self.tangent.start_q)
         return found[: 2 * n].copy(), found[2 * n :].copy(), {}
 
