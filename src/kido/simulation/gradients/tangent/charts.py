@@ -84,7 +84,7 @@ def add_row_to(F, to, share, at):
 @kernel
 def rows_of_start(t, c, F):
     """Rows of F by (q_M, u_0, tau) in the step's axes become those by (q, u, forces) of the state."""
-    n = c.L.shape[0]
+    n = c.u.shape[0]
     half = 0.5 * c.time_step
     q, u, tau = c.start_q, c.start_u, c.force
     for i in range(t.parent.shape[0]):
@@ -118,7 +118,7 @@ def rows_of_start(t, c, F):
 @kernel
 def ways_of_end(t, c, b):
     """`out` by positions and velocities after the step in its axes, from du_1 = X in the columns of the step."""
-    n = c.L.shape[0]
+    n = c.u.shape[0]
     half = 0.5 * c.time_step
     F, X, u = c.out, b.X, c.way
     for j in range(3 * n):
@@ -144,7 +144,7 @@ def ways_of_end(t, c, b):
 @kernel
 def axes_of_end(t, c, w):
     """`out` by the state after the step, from the same in the axes of the step."""
-    n = c.L.shape[0]
+    n = c.u.shape[0]
     half = 0.5 * c.time_step
     F, u, q = c.out, c.way, c.data.q
     for i in range(t.parent.shape[0]):

@@ -46,7 +46,7 @@ def put_row(c, n, body, b, a, at):
 
 @kernel
 def put_row_rates(c, n, body, b, a, at):
-    """dv/dq of row a of block b at fixed velocities, bias of the gap included, into row `at` of `c`; 0 by velocities."""
+    """dv/dq of row a of block b at fixed velocities, the gap's bias included, into row `at` of `c`; 0 by velocities."""
     S, dV, on, F, s = c.derivatives.S, c.dV, c.path, c.twist, c.slope
     V = motion_of(c.V, body)
     w0, w1, w2, w3, w4, w5 = F[b, a, 0], F[b, a, 1], F[b, a, 2], F[b, a, 3], F[b, a, 4], F[b, a, 5]
@@ -125,6 +125,7 @@ def contact_laws(t, c, n, pr, b, body, at):
         put_row(c, n, body, b, a, at + a)
         put_row_rates(c, n, body, b, a, at + a)
         c.use[at + a] = ASKED if a == 0 or sticks else DRAGGED
+        c.last[at + a] = c.tip[body]
         soften(c, at + a, pr.compliance[i + a], pr.W[b, 0] if a == 0 else (pr.W[b, 3] if a == 1 else pr.W[b, 5]))
     c.drag[at, 0], c.drag[at, 1], c.drag[at, 2] = 0.0, 0.0, 0.0
     if reach > 0.0:
@@ -177,7 +178,7 @@ def joint_laws(t, c, n, pr, src, u, b, at):
             gap = c.data.q[k] - t.lower[k] if sign > 0.0 else t.upper[k] - c.data.q[k]
             slope = bias_slope(src, gap)
         n.c[at, k] = slope * sign
-    c.use[at] = ASKED
+    c.use[at], c.last[at] = ASKED, k
     soften(c, at, pr.compliance[i], pr.W[b, 0])
     return 1
 

@@ -21,7 +21,7 @@ from kido.simulation.gradients.tangent.following import (
     turn_of,
 )
 from kido.simulation.gradients.tangent.geometry import cross3
-from kido.simulation.gradients.tangent.linear import solve_transposed
+from kido.simulation.gradients.tangent.linear import MASS, SYSTEM, solve_transposed, solve_vector
 from kido.simulation.gradients.tangent.response import refinements
 from kido.simulation.gradients.tangent.schema import TABLES
 from kido.simulation.gradients.tangent.step import DONE, OTHER_WAY, linearize, note_again, rates_again
@@ -34,7 +34,7 @@ END, NEW, START, PRODUCTS, SOLVED, ONE, TWO = range(7)
 @kernel
 def back_to_axes(t, c, w):
     """The gradient by the state after the step in its axes: by velocities into END, by positions into `pulled`."""
-    n = c.L.shape[0]
+    n = c.u.shape[0]
     half = 0.5 * c.time_step
     g, u, q, v, out = c.gradient, c.way, c.data.q, c.work, c.pulled
     for k in range(3 * n):
@@ -108,6 +108,15 @@ def clear_vector(v, x, size):
 
 
 @kernel
+def answer(c, factor, x, y):
+    """Row y of `work` = factor M~^-1 times row x."""
+    v = c.work
+    for k in range(c.u.shape[0]):
+        v[y, k] = factor * v[x, k]
+    solve_vector(c, MASS, y)
+
+
+@kernel
 def pull_products(t, c, w, size):
     """Back through the velocity products of the second half: from END to NEW, START and PRODUCTS."""
     v, h, out = c.work, c.time_step, c.pulled
@@ -115,8 +124,7 @@ def pull_products(t, c, w, size):
     clear_vector(v, TWO, size)
     for k in range(size):
         v[TWO, k] = v[END, k] if c.again[k] != 0 else 0.0
-    clear_vector(v, ONE, size)
-    add_back(c.inverse, 0, 0.5 * h, v, TWO, ONE)  # by right-hand sides of a_3 - a_2
+    answer(c, 0.5 * h, TWO, ONE)  # by right-hand sides of a_3 - a_2
     add_to_columns(c.at_free, 0, 1.0, v, ONE, out, 0)
     add_to_columns(c.at_end, 0, -1.0, v, ONE, out, 0)
     clear_vector(v, TWO, size)
@@ -125,8 +133,7 @@ def pull_products(t, c, w, size):
         v[START, k] += 0.5 * h * v[TWO, k]
         v[NEW, k] += v[TWO, k]
         v[PRODUCTS, k] += v[ONE, k]
-    clear_vector(v, ONE, size)
-    add_back(c.inverse, 0, -h, v, TWO, ONE)  # by right-hand sides of a_2
+    answer(c, -h, TWO, ONE)  # by right-hand sides of a_2
     add_to_columns(c.at_free, 0, -1.0, v, ONE, out, 0)
     for k in range(size):
         x = v[ONE, k]
@@ -151,7 +158,7 @@ def solve_back(c, b, n, size):
                 if s != 0.0:
                     for k in range(size):
                         v[SOLVED, k] -= s * n.N[r, k]
-        solve_transposed(c, n, SOLVED)
+        solve_transposed(c, SYSTEM, SOLVED)
         for r in range(c.num_rows):
             if c.use[r] == ASKED:
                 x = c.give[r] * c.multiplier[r]
@@ -182,8 +189,7 @@ def pull_system(t, c, b, n, size):
     for k in range(size):
         out[size + k, 0] += v[ONE, k]
         v[START, k] += 0.5 * h * v[ONE, k]
-    clear_vector(v, TWO, size)
-    add_back(c.inverse, 0, 1.0, v, START, TWO)
+    answer(c, 1.0, START, TWO)
     add_to_columns(c.at_start, 0, -1.0, v, TWO, out, 0)
     add_to_columns(c.at_start, 1, -1.0, v, TWO, out, size)
     for k in range(size):

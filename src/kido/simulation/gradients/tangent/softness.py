@@ -17,6 +17,7 @@ from kido.kernels.derivatives import column, inertia_at_point
 from kido.kernels.inertia import rigid_momentum
 from kido.simulation.gradients.tangent.dynamics import crossed, motion_of, plus, put_column
 from kido.simulation.gradients.tangent.geometry import row_dot, turned
+from kido.simulation.gradients.tangent.linear import MASS, solve_columns
 from kido.solvers.problem import CONTACT
 
 SAME = 1e-9  # relative
@@ -27,7 +28,7 @@ def unit_motion(t, c, y):
     """V, P and dV of all bodies for the velocities `y` of eight responses."""
     w, d = c.derivatives, c.data
     for i in range(t.parent.shape[0]):
-        zero = 0.0 * y.row[0]
+        zero = 0.0 * y.row[0, 0]
         V = zero, zero, zero, zero, zero, zero
         if t.parent[i] >= 0:
             V = motion_of(y.V, t.parent[i])
@@ -37,13 +38,13 @@ def unit_motion(t, c, y):
             for k in range(first + 3, first + 6):
                 put_column(y.dV, k, crossed(V, column(w.S, k)))
             for k in range(first + 3, first + 6):
-                V = plus(V, y.row[k], column(w.S, k))
+                V = plus(V, y.row[k, 0], column(w.S, k))
         on_body = t.kind[i] == FREE_MIXED or t.kind[i] == BALL
         mount = V
         for k in range(first, last):
             S = column(w.S, k)
             put_column(y.dV, k, crossed(mount, S))
-            V = plus(V, y.row[k], S)
+            V = plus(V, y.row[k, 0], S)
             if not on_body:
                 mount = V
         y.V[i, 0], y.V[i, 1], y.V[i, 2], y.V[i, 3], y.V[i, 4], y.V[i, 5] = V
@@ -74,18 +75,12 @@ def add_group(t, c, n, pr, src, y, x, count):
     """Softness of `count` contacts, whose blocks are `x.block`, into the rates of their rows."""
     size = c.u.shape[0]
     for k in range(size):
-        y.row[k] = 0.0 * y.row[k]
+        y.row[k, 0] = 0.0 * y.row[k, 0]
     for j in range(count):
         r = c.row[x.block[j]]
         for k in range(size):
             x.row[LANES * k + j] = n.N[r, k]
-    for k in range(size):
-        s = 0.0 * y.row[0]
-        for i in range(size):
-            s += c.inverse[0, k, i] * y.row[i]
-        y.energy[k] = s
-    for k in range(size):
-        y.row[k] = y.energy[k]
+    solve_columns(c, MASS, y.row, 1)
     unit_motion(t, c, y)
     S = c.derivatives.S
     for j in range(count):

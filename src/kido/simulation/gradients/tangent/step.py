@@ -25,7 +25,7 @@ from kido.kernels.derivatives import mass_matrix_from_momenta
 from kido.kernels.forward_dynamics import articulated_inertias
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance
-from kido.kernels.inverse_mass import factor, invert
+from kido.kernels.inverse_mass import factor
 from kido.kernels.kinematics import transforms
 from kido.simulation.balance import SLOW
 from kido.simulation.gradients.tangent.charts import axes_of_end, rows_of_start, ways_of_end
@@ -49,20 +49,19 @@ from kido.simulation.gradients.tangent.floating import (
 )
 from kido.simulation.gradients.tangent.following import add_following, follow_rows, forget_start, start_motion
 from kido.simulation.gradients.tangent.geometry import bias_slope, describe_rows, seed_poses
-from kido.simulation.gradients.tangent.linear import factor_matrix
+from kido.simulation.gradients.tangent.linear import MASS, factor_matrix, solve_vector
 from kido.simulation.gradients.tangent.response import add_penalties, all_columns
 from kido.simulation.gradients.tangent.schema import TABLES, UNIT_NUMBERS, UNITS
 from kido.simulation.gradients.tangent.softness import add_softness
 from kido.solvers.problem import CONTACT
-from kido.tree.workspace import ROWS
 
 DONE, OTHER_WAY, SINGULAR = 0, 1, 2
 SPARE = 7  # row of `work`
 
 
 @kernel
-def start_rates(t, c, w, b, n):
-    """Derivatives at the start's velocities, the inverse of M~, and M."""
+def start_rates(t, c, w):
+    """Derivatives at the start's velocities, M as right-hand side by velocities, and factors of M~."""
     d = c.data
     y = c.derivatives
     h = c.time_step
@@ -71,22 +70,17 @@ def start_rates(t, c, w, b, n):
         d.u[k] = w.start_u[k]
         d.udot[k] = (w.middle_u[k] - w.start_u[k]) * (2.0 / h)
     force_rates(t, d, y, c.at_start)
-    for i in range(size):
-        for j in range(size):
-            c.at_start[2, i, j] = 0.0
-    mass_matrix_from_momenta(y, 0, size, c.at_start, 2)
-    rows, blocks = view(ROWS, y.rows[0]), lanes_view(ROWS, y.rows[1])
-    X = rows.X
+    mass_matrix_from_momenta(y, 0, size, c.right, 1)
     factor(t, d, y, 0, t.parent.shape[0])
-    invert(d, y, rows, blocks, n.K.shape[1] // b.K.shape[1], size)
     for i in range(size):
+        c.D[MASS, i] = d.Dinv[i]
         for j in range(size):
-            c.inverse[0, i, j] = X[0, i, j]
+            c.L[MASS, i, j] = y.L[i, j]
 
 
 @kernel
-def middle_rates(t, c, w, b, n):
-    """M~ into K, the right-hand sides of du_1 without rows into `right`."""
+def middle_rates(t, c, w, n):
+    """M~ into K, the right-hand sides of du_1 without rows into `right`, where M is."""
     d = c.data
     h = c.time_step
     size = d.q.shape[0]
@@ -96,8 +90,7 @@ def middle_rates(t, c, w, b, n):
     force_rates(t, d, c.derivatives, c.at_middle)
     for i in range(size):
         for j in range(size):
-            m = c.at_start[2, i, j]
-            n.K[i, j] = c.right[1, i, j] = m
+            n.K[i, j] = c.right[1, i, j]
             c.right[0, i, j] = -h * c.at_middle[0, i, j]
         own = t.armature[i] + 0.25 * h * h * t.stiffness[i]
         n.K[i, i] += own + h * t.damping[i]
@@ -155,11 +148,9 @@ def velocities_after(t, c, w):
                 x = S[0, k] * f0 + S[1, k] * f1 + S[2, k] * f2
                 c.work[0, k] += x + (S[3, k] * f3 + S[4, k] * f4 + S[5, k] * f5)
             i = t.parent[i]
-    for i in range(size):
-        f = c.work[0, i]
-        if f != 0.0:
-            for k in range(size):
-                c.u[k] += f * c.inverse[0, i, k]
+    solve_vector(c, MASS, 0)
+    for k in range(size):
+        c.u[k] += c.work[0, k]
 
 
 @kernel
@@ -241,10 +232,9 @@ def accelerations_again(t, c, w):
     composites(t, d, c.derivatives)
     for k in range(size):
         v[SPARE, k] = joint_force(t, c.derivatives, k) - v[SPARE, k]
-    for i in range(size):
-        x = v[SPARE, i]
-        for k in range(size if x != 0.0 else 0):
-            d.udot[k] -= x * c.inverse[0, i, k]
+    solve_vector(c, MASS, SPARE)
+    for k in range(size):
+        d.udot[k] -= v[SPARE, k]
 
 
 @inlined
@@ -283,7 +273,7 @@ def linearize(t, c, w, b, n, detect, collision):
         momentum_columns(t, c, w.data.q, w.problem.u, AFTER)
     place_middle(t, c, w)
     note_ways(t, c, w)
-    start_rates(t, c, w, b, n)
+    start_rates(t, c, w)
     if c.num_floating > 0:
         kick_rates(t, c)
     c.num_rows = 0
@@ -297,7 +287,7 @@ def linearize(t, c, w, b, n, detect, collision):
     velocities_after(t, c, w)
     if note_again(t, c, w) < 0:
         return OTHER_WAY
-    middle_rates(t, c, w, b, n)
+    middle_rates(t, c, w, n)
     if blocks > 0:
         if not row_rates(t, c, w, n):
             return OTHER_WAY

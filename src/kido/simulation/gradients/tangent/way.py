@@ -15,7 +15,7 @@ from kido.jit import LANES
 from kido.jit.duals import DIRECTIONS, dual_callback
 from kido.jit.duals.structs import NUMBERS
 from kido.joints import JointKind
-from kido.quantities.branches import derivatives_workspace, solution_rows
+from kido.quantities.branches import derivatives_workspace
 from kido.simulation.commands import Commands
 from kido.simulation.flexible_bodies import FlexibleBodies
 from kido.simulation.gradients.laws import MODE_NAMES
@@ -38,6 +38,12 @@ def may_have_formulas(engine: Any) -> bool:
     if engine.feature(FlexibleBodies).any:
         return False
     return DIRECTIONS + 1 == 8 == LANES and 0 < len(t.body_of_dof) <= MOST_DOFS and not np.isin(t.kind, _OTHERS).any()
+
+
+def _wide(numbers: int) -> int:
+    """Blocks of lanes for a row: five are worked on together, which takes less time than four, and less than four."""
+    blocks = -(-numbers // LANES)
+    return blocks + 1 if blocks % 5 == 4 else blocks
 
 
 def _above(t: Any) -> NDArray[np.bool_]:
@@ -77,24 +83,22 @@ class Formulas:
         t = engine.tree
         n, blocks = len(t.body_of_dof), len(engine.row_origins.origin)
         rows = 3 * blocks
-        narrow = -(-n // LANES)
+        narrow = _wide(n)
         sizes = {"dofs": n, "rows": rows, "narrow": narrow, "twice_narrow": 2 * narrow, "thrice": 3 * n}
-        sizes["row_lanes"] = -(-rows // LANES)
+        sizes["row_lanes"] = _wide(rows)
         self._lanes = TABLES(samples=LANES, **sizes)
         flat = {f: getattr(self._lanes, f) for f in TABLES.arrays}
         self._numbers = TABLES(**{f: a.reshape(a.shape[0], -1) for f, a in flat.items()})
         self.tangent = c = TANGENT(dofs=n, bodies=len(t.parent), blocks=blocks, rows=rows, twice=2 * n, thrice=3 * n)
         c.path[:] = _above(t)[:, t.body_of_dof]
-        tree = t.tree_of_body[t.body_of_dof]
-        for m, related in enumerate((_relatives(t), tree[:, None] == tree)):
-            for k, row in enumerate(related):
-                found = np.flatnonzero(row)
-                c.num_kin[m, k], c.kin[m, k, : len(found)] = len(found), found
+        for k, row in enumerate(_relatives(t)):
+            found = np.flatnonzero(row)
+            c.num_kin[k], c.kin[k, : len(found)], c.num_above[k] = len(found), found, np.searchsorted(found, k)
+        c.tip[:] = [max(np.flatnonzero(row), default=0) for row in c.path]
         self._data, self._work = data_for(t), derivatives_workspace(t)
         for i in np.flatnonzero(t.kind == JointKind.FREE_MIXED):
             k = int(t.first_dof[i])
             self._work.carried[k : k + 3], self._work.carried[k + 3 : k + 6] = k + 6, k
-        self._solutions = solution_rows(self._work)
         c.data, c.derivatives = self._data, self._work
         c.lanes, c.numbers = self._lanes.address, self._numbers.address
         found = mirror.world.collision
