@@ -9,7 +9,7 @@ import pytest
 from step_differences import differences, largest
 
 import kido
-from kido.simulation.gradients.derivatives import by_duals, by_formulas, differentiator
+from kido.simulation.gradients.derivatives import by_duals, by_formulas
 from scenes import fixed, world
 
 H = 1e-3
@@ -62,8 +62,7 @@ SCENES = {"rolling": rolling, "sliding": sliding, "standing": standing, "on a ba
 
 
 def goes_by_formulas(made: kido.World) -> bool:
-    formulas = differentiator(made.engine).formulas()
-    return formulas is not None and by_formulas(made, formulas) is None
+    return by_formulas(made) is not None
 
 
 @pytest.mark.parametrize("name", SCENES)

@@ -1,10 +1,11 @@
-"""Linear systems with matrices that are as sparse as the tree has branches, and products with such, in columns by lanes.
+"""Linear systems as sparse as the tree has branches, and products with such matrices, in columns by lanes.
 
 Entries are of coordinates on one path to the root. Eliminated from tips to base they leave no others, A = F U with F
-unit upper triangular and U lower triangular, without exchange of rows: of a matrix whose symmetric part is positive, and
-of most others with contacts that slide, pivots are positive; where one is not, there are no formulas. With D the inverse
-of U's diagonal, factors are kept where loops over a column read them: F[k, i] at [i, k] and D[k] U[k, j] at [j, k]. So
-those of mass matrices, L^T D^-1 L (`kido.kernels.inverse_mass`), are L and its mirror image.
+unit upper triangular and U lower triangular, without exchange of rows: pivots are positive where the symmetric part of
+A is, and for most contacts that slide; where one is not, there are no formulas. With D the inverse of U's diagonal,
+factors are kept where loops over a column read them: F[k, i] at [i, k] and D[k] U[k, j] at [j, k]. So those of mass
+matrices, L^T D^-1 L (`kido.kernels.inverse_mass`), are L and its mirror image. Of a free joint of
+the system rotations are eliminated before translations, on which they are mounted: contacts that slide lose less so.
 """
 
 from __future__ import annotations
@@ -15,20 +16,20 @@ MASS, SYSTEM = 0, 1  # of factors: the mass matrix with dampers and springs, and
 
 
 @inlined
-def add_one(F, m, k, c, first, last, A, j, x, sign):
+def add_one(F, m, way, k, c, first, last, A, j, x, sign):
     """x plus sign times the sum of F[m, i, k] A[i, j] over relatives i of k in places first..last-1 of its list."""
     for e in range(first, last):
-        i = c.kin[k, e]
+        i = c.kin[way, k, e]
         x += sign * F[m, i, k] * A[i, j]
     return x
 
 
 @inlined
-def add_three(F, m, k, c, first, last, A, j, x, sign):
+def add_three(F, m, way, k, c, first, last, A, j, x, sign):
     """The same of three neighbouring blocks of columns."""
     p, q, r = x
     for e in range(first, last):
-        i = c.kin[k, e]
+        i = c.kin[way, k, e]
         s = sign * F[m, i, k]
         p += s * A[i, j]
         q += s * A[i, j + 1]
@@ -37,11 +38,11 @@ def add_three(F, m, k, c, first, last, A, j, x, sign):
 
 
 @inlined
-def add_five(F, m, k, c, first, last, A, j, x, sign):
+def add_five(F, m, way, k, c, first, last, A, j, x, sign):
     """The same of five."""
     p, q, r, u, v = x
     for e in range(first, last):
-        i = c.kin[k, e]
+        i = c.kin[way, k, e]
         s = sign * F[m, i, k]
         p += s * A[i, j]
         q += s * A[i, j + 1]
@@ -72,14 +73,14 @@ def add_times(F, m, c, A, C, at):
         j = 0
         while j < wide:
             if j + 5 <= wide:
-                put_five(C, o, j, add_five(F, m, k, c, 0, count, A, j, five(C, o, j), 1.0))
+                put_five(C, o, j, add_five(F, m, MASS, k, c, 0, count, A, j, five(C, o, j), 1.0))
                 j += 5
             elif j + 3 <= wide:
-                x = add_three(F, m, k, c, 0, count, A, j, (C[o, j], C[o, j + 1], C[o, j + 2]), 1.0)
+                x = add_three(F, m, MASS, k, c, 0, count, A, j, (C[o, j], C[o, j + 1], C[o, j + 2]), 1.0)
                 C[o, j], C[o, j + 1], C[o, j + 2] = x
                 j += 3
             else:
-                C[o, j] = add_one(F, m, k, c, 0, count, A, j, C[o, j], 1.0)
+                C[o, j] = add_one(F, m, MASS, k, c, 0, count, A, j, C[o, j], 1.0)
                 j += 1
 
 
@@ -90,24 +91,24 @@ def factor_matrix(c, b, n):
     Returns:
         Whether all pivots are positive.
     """
-    L = c.L
-    lanes = n.K.shape[1] // b.K.shape[1]
-    for k in range(c.u.shape[0] - 1, -1, -1):
+    L, m = c.L, SYSTEM
+    for p in range(c.u.shape[0] - 1, -1, -1):
+        k = c.order[m, p]
         if not n.K[k, k] > 0.0:
             return False
         inverse = 1.0 / n.K[k, k]
-        c.D[SYSTEM, k] = inverse
-        for e in range(c.num_above[k]):
-            i = c.kin[k, e]
+        c.D[m, k] = inverse
+        for e in range(c.num_above[m, k]):
+            i = c.kin[m, k, e]
             f = n.K[i, k] * inverse
-            L[SYSTEM, k, i] = f
+            L[m, k, i] = f
             if f != 0.0:
-                for j in range(k // lanes + 1):
+                for j in range(c.blocks_above[k]):
                     b.K[i, j] -= f * b.K[k, j]
             n.K[i, k] = 0.0
-        for e in range(c.num_above[k]):
-            j = c.kin[k, e]
-            L[SYSTEM, j, k] = n.K[k, j] * inverse
+        for e in range(c.num_above[m, k]):
+            j = c.kin[m, k, e]
+            L[m, j, k] = n.K[k, j] * inverse
     return True
 
 
@@ -118,28 +119,35 @@ def solve_columns(c, m, X, wide):
     j = 0
     while j < wide:
         if j + 5 <= wide:
-            for k in range(size - 1, -1, -1):
-                put_five(X, k, j, add_five(L, m, k, c, c.num_above[k] + 1, c.num_kin[k], X, j, five(X, k, j), -1.0))
-            for k in range(size):
+            for p in range(size - 1, -1, -1):
+                k = c.order[m, p]
+                x = add_five(L, m, m, k, c, c.num_above[m, k] + 1, c.num_kin[k], X, j, five(X, k, j), -1.0)
+                put_five(X, k, j, x)
+            for p in range(size):
+                k = c.order[m, p]
                 s = c.D[m, k]
                 x = s * X[k, j], s * X[k, j + 1], s * X[k, j + 2], s * X[k, j + 3], s * X[k, j + 4]
-                put_five(X, k, j, add_five(L, m, k, c, 0, c.num_above[k], X, j, x, -1.0))
+                put_five(X, k, j, add_five(L, m, m, k, c, 0, c.num_above[m, k], X, j, x, -1.0))
             j += 5
         elif j + 3 <= wide:
-            for k in range(size - 1, -1, -1):
+            for p in range(size - 1, -1, -1):
+                k = c.order[m, p]
                 x = X[k, j], X[k, j + 1], X[k, j + 2]
-                x = add_three(L, m, k, c, c.num_above[k] + 1, c.num_kin[k], X, j, x, -1.0)
+                x = add_three(L, m, m, k, c, c.num_above[m, k] + 1, c.num_kin[k], X, j, x, -1.0)
                 X[k, j], X[k, j + 1], X[k, j + 2] = x
-            for k in range(size):
+            for p in range(size):
+                k = c.order[m, p]
                 s = c.D[m, k]
                 x = s * X[k, j], s * X[k, j + 1], s * X[k, j + 2]
-                X[k, j], X[k, j + 1], X[k, j + 2] = add_three(L, m, k, c, 0, c.num_above[k], X, j, x, -1.0)
+                X[k, j], X[k, j + 1], X[k, j + 2] = add_three(L, m, m, k, c, 0, c.num_above[m, k], X, j, x, -1.0)
             j += 3
         else:
-            for k in range(size - 1, -1, -1):
-                X[k, j] = add_one(L, m, k, c, c.num_above[k] + 1, c.num_kin[k], X, j, X[k, j], -1.0)
-            for k in range(size):
-                X[k, j] = add_one(L, m, k, c, 0, c.num_above[k], X, j, c.D[m, k] * X[k, j], -1.0)
+            for p in range(size - 1, -1, -1):
+                k = c.order[m, p]
+                X[k, j] = add_one(L, m, m, k, c, c.num_above[m, k] + 1, c.num_kin[k], X, j, X[k, j], -1.0)
+            for p in range(size):
+                k = c.order[m, p]
+                X[k, j] = add_one(L, m, m, k, c, 0, c.num_above[m, k], X, j, c.D[m, k] * X[k, j], -1.0)
             j += 1
 
 
@@ -147,17 +155,19 @@ def solve_columns(c, m, X, wide):
 def solve_vector(c, m, x):
     """x <- A^-1 x, x a row of `work` of TANGENT."""
     L, v, size = c.L, c.work, c.u.shape[0]
-    for k in range(size - 1, -1, -1):
+    for p in range(size - 1, -1, -1):
+        k = c.order[m, p]
         s = v[x, k]
-        for e in range(c.num_above[k]):
-            i = c.kin[k, e]
+        for e in range(c.num_above[m, k]):
+            i = c.kin[m, k, e]
             v[x, i] -= L[m, k, i] * s
     for k in range(size):
         v[x, k] *= c.D[m, k]
-    for k in range(size):
+    for p in range(size):
+        k = c.order[m, p]
         s = v[x, k]
-        for e in range(c.num_above[k] + 1, c.num_kin[k]):
-            i = c.kin[k, e]
+        for e in range(c.num_above[m, k] + 1, c.num_kin[k]):
+            i = c.kin[m, k, e]
             v[x, i] -= L[m, k, i] * s
 
 
@@ -165,15 +175,17 @@ def solve_vector(c, m, x):
 def solve_transposed(c, m, x):
     """x <- A^-T x."""
     L, v, size = c.L, c.work, c.u.shape[0]
-    for k in range(size - 1, -1, -1):
+    for p in range(size - 1, -1, -1):
+        k = c.order[m, p]
         s = v[x, k]
-        for e in range(c.num_above[k]):
-            i = c.kin[k, e]
+        for e in range(c.num_above[m, k]):
+            i = c.kin[m, k, e]
             v[x, i] -= L[m, i, k] * s
     for k in range(size):
         v[x, k] *= c.D[m, k]
-    for k in range(size):
+    for p in range(size):
+        k = c.order[m, p]
         s = v[x, k]
-        for e in range(c.num_above[k] + 1, c.num_kin[k]):
-            i = c.kin[k, e]
+        for e in range(c.num_above[m, k] + 1, c.num_kin[k]):
+            i = c.kin[m, k, e]
             v[x, i] -= L[m, i, k] * s

@@ -64,13 +64,13 @@ def add_penalties(c, b, n):
         k = c.last[r]
         if c.use[r] == ASKED:
             s = 1.0 / (c.soft[r] + c.give[r])
-            for e in range(c.num_above[k] + 1):
-                i = c.kin[k, e]
+            for e in range(c.num_above[MASS, k] + 1):
+                i = c.kin[MASS, k, e]
                 add_outer(b.K, i, s * n.T[r, i], b.N, r)
         elif c.use[r - 1] == ASKED:  # the first of two tangents
             x, y, z = c.drag[r - 1, 0], c.drag[r - 1, 1], c.drag[r - 1, 2]
-            for e in range(c.num_above[k] + 1):
-                i = c.kin[k, e]
+            for e in range(c.num_above[MASS, k] + 1):
+                i = c.kin[MASS, k, e]
                 add_outer(b.K, i, x * n.N[r, i] + y * n.N[r + 1, i], b.N, r)
                 add_outer(b.K, i, y * n.N[r, i] + z * n.N[r + 1, i], b.N, r + 1)
 
@@ -147,14 +147,14 @@ def row_responses(c, b, n):
 def along_path(c, F, r, factor, A, C, wide):
     """C[r] = factor sum_k F[r, k] A[k] over coordinates k that move row r, for the first blocks of columns."""
     p = c.last[r]
-    count = c.num_above[p] + 1
+    count = c.num_above[MASS, p] + 1
     j = 0
     while j < wide:
         if j + 5 <= wide:
             p0 = 0.0 * A[0, j]
             x = p0, p0, p0, p0, p0
             for e in range(count):
-                k = c.kin[p, e]
+                k = c.kin[MASS, p, e]
                 s = factor * F[r, k]
                 y = five(A, k, j)
                 x = x[0] + s * y[0], x[1] + s * y[1], x[2] + s * y[2], x[3] + s * y[3], x[4] + s * y[4]
@@ -163,7 +163,7 @@ def along_path(c, F, r, factor, A, C, wide):
         else:
             x0 = 0.0 * A[0, j]
             for e in range(count):
-                k = c.kin[p, e]
+                k = c.kin[MASS, p, e]
                 x0 += factor * F[r, k] * A[k, j]
             C[r, j] = x0
             j += 1
@@ -286,9 +286,9 @@ def all_columns(t, c, b, n, again):
     for k in range(size):
         add_outer(b.X, k, t.stiffness[k], b.Y, k)
         add_outer(b.X, size + k, t.damping[k], b.Y, k)
-    for r in range(c.num_rows):
-        p = c.last[r]
-        for m in range(1 + c.moving):
-            for e in range(c.num_above[p] + 1):
-                k = c.kin[p, e]
-                add_outer(b.X, m * size + k, -n.c[r, m * narrow + k], b.H, r)
+    for m in range(1 + c.moving):
+        for k in range(size):
+            for r in range(c.num_rows):
+                s = n.c[r, m * narrow + k]
+                if s != 0.0:
+                    add_outer(b.X, m * size + k, -s, b.H, r)

@@ -91,9 +91,17 @@ class Formulas:
         self._numbers = TABLES(**{f: a.reshape(a.shape[0], -1) for f, a in flat.items()})
         self.tangent = c = TANGENT(dofs=n, bodies=len(t.parent), blocks=blocks, rows=rows, twice=2 * n, thrice=3 * n)
         c.path[:] = _above(t)[:, t.body_of_dof]
-        for k, row in enumerate(_relatives(t)):
-            found = np.flatnonzero(row)
-            c.num_kin[k], c.kin[k, : len(found)], c.num_above[k] = len(found), found, np.searchsorted(found, k)
+        mounted = np.arange(n)
+        for k in t.first_dof[np.flatnonzero(t.kind == JointKind.FREE_MIXED)]:
+            mounted[k : k + 6] = *range(k + 3, k + 6), *range(k, k + 3)
+        c.order[:] = np.arange(n), mounted
+        for m, place in enumerate((np.arange(n), np.argsort(mounted))):
+            for k, row in enumerate(_relatives(t)):
+                found = np.flatnonzero(row)
+                found = found[np.argsort(place[found])]
+                above = found[place[found] <= place[k]]
+                c.num_kin[k], c.kin[m, k, : len(found)], c.num_above[m, k] = len(found), found, len(above) - 1
+                c.blocks_above[k] = above.max() // LANES + 1
         c.tip[:] = [max(np.flatnonzero(row), default=0) for row in c.path]
         self._data, self._work = data_for(t), derivatives_workspace(t)
         for i in np.flatnonzero(t.kind == JointKind.FREE_MIXED):
