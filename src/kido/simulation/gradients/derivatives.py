@@ -20,6 +20,7 @@ from kido.simulation.gradients.parameters import Change, directions
 from kido.simulation.gradients.refusals import check_supported
 from kido.simulation.gradients.result import StepDerivatives
 from kido.simulation.gradients.tangent.attempt import STOPPED
+from kido.simulation.gradients.tangent.kept import Kept
 from kido.simulation.gradients.tangent.step import DONE
 from kido.simulation.gradients.tangent.way import Formulas, may_have_formulas
 from kido.simulation.motion import run
@@ -47,6 +48,7 @@ class StepDifferentiator:
         self.smoothing = 0.0
         self.after = np.zeros(0)  # positions after the steps
         self._formulas: Formulas | None = None
+        self._kept: Kept | None = None
         self._may_have_formulas = may_have_formulas(engine)
 
     def formulas(self) -> Formulas | None:
@@ -56,6 +58,13 @@ class StepDifferentiator:
         if self._formulas is None or not self._formulas.is_current:
             self._formulas = Formulas(self.mirror)
         return self._formulas
+
+    def kept(self) -> Kept:
+        """Room for states of the engine as it is now."""
+        engine = self.mirror.engine
+        if self._kept is None or self._kept.linked != engine.times_linked:
+            self._kept = Kept(engine)
+        return self._kept
 
     def derivatives(self, parameters: dict[str, list[list[Change]]], known: list[Array]) -> StepDerivatives:
         """All derivatives of the next steps, whose impulses are known."""

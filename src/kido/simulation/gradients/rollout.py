@@ -17,10 +17,12 @@ from kido.simulation.gradients.derivatives import (
     by_formulas,
     carried_derivatives,
     checked_smoothing,
+    differentiator,
 )
 from kido.simulation.gradients.parameters import directions
 from kido.simulation.gradients.refusals import check_supported
 from kido.simulation.gradients.result import RolloutGradient
+from kido.simulation.gradients.tangent.kept import Saved
 from kido.simulation.motion import run
 from kido.skeleton.state.actuation import takes_force
 
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Loss = Callable[[int, Any], ArrayLike | None]
+
+
+MANY = 1000  # steps, up to which all states are kept
 
 
 class _Rollout:
@@ -41,14 +46,23 @@ class _Rollout:
 
     def command(self, k: int) -> None:
         """Give the commands of step k."""
-        d = self.world.engine.data
-        d.tau[self.of_force] = self.commands[k, self.of_force]
-        d.command[~self.of_force] = self.commands[k, ~self.of_force]
+        d, given = self.world.engine.data, self.commands[k]
+        np.copyto(d.tau, given, where=self.of_force)
+        np.copyto(d.command, given, where=~self.of_force)
 
     def step(self, k: int) -> None:
         """Do step k."""
         self.command(k)
         run(self.world.engine, 1, lambda: self.world.time)
+        self.world.version += 1
+
+    def saved(self) -> Saved:
+        """The present state."""
+        return differentiator(self.world.engine).kept().saved()
+
+    def restore(self, state: Saved) -> None:
+        """Go back to a state."""
+        differentiator(self.world.engine).kept().put(state)
         self.world.version += 1
 
     def pull(
@@ -91,7 +105,9 @@ def rollout_gradient(
     if given.ndim != 2 or given.shape[1] != n or not len(given) or not np.isfinite(given).all():
         raise ModelError(f"{what}: commands: expected finite numbers (steps, {n}), got {commands!r:.80}")
     steps = len(given)
-    every = ceil(sqrt(steps)) if checkpoints is None else checkpoints
+    every = checkpoints
+    if every is None:
+        every = 1 if steps <= MANY else ceil(sqrt(steps))
     if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
         raise ModelError(f"{what}: checkpoints: expected a number of steps above 0, got {checkpoints!r}")
     check_supported(world)
@@ -103,7 +119,7 @@ def rollout_gradient(
         q[0], u[0] = engine.data.q, engine.data.u
         for k in range(steps):
             if k % every == 0:
-                marks[k] = world.snapshot()
+                marks[k] = rollout.saved()
             rollout.step(k)
             q[k + 1], u[k + 1] = world.engine.data.q, world.engine.data.u
             version = world.version
@@ -118,14 +134,14 @@ def rollout_gradient(
         by_commands, by_parameters = np.zeros((steps, n)), {}
         g, memory, after = np.zeros(2 * n), None, None
         for first in sorted(marks, reverse=True):
-            world.restore(marks[first])
-            last, states = min(first + every, steps), []
-            for k in range(first, last):
-                states.append(world.snapshot())
-                if k < last - 1:
-                    rollout.step(k)
+            rollout.restore(marks[first])
+            last, states = min(first + every, steps), [marks[first]]
+            for k in range(first, last - 1):
+                rollout.step(k)
+                states.append(rollout.saved())
             for k in range(last - 1, first - 1, -1):
-                world.restore(states[k - first])
+                if k < last - 1:
+                    rollout.restore(states[k - first])
                 rollout.command(k)
                 by_end = g + seeds[k + 1]
                 g, by_commands[k], of_parameters, memory = rollout.pull(k, by_end, after, memory)

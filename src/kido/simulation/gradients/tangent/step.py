@@ -298,6 +298,18 @@ def linearize(t, c, w, b, n, detect, collision):
 
 
 @kernel
+def tell_modes(c, pr):
+    """Modes and margins of contacts one after the other, and the least margin."""
+    number, least = 0, math.inf
+    for b in range(pr.num_blocks):
+        least = min(least, c.margin[b])
+        if pr.kind[b] == CONTACT:
+            c.told_mode[number], c.told_margin[number] = c.mode[b], c.margin[b]
+            number += 1
+    c.num_told, c.least_margin = number, least
+
+
+@kernel
 def step_rates(w, c, detect, collision):
     """`out` of a step that has been done.
 
@@ -326,4 +338,5 @@ def step_rates(w, c, detect, collision):
         if c.inert[k] != 0:
             for i in range(2 * size):
                 c.out[2 * size + k, i] = 0.0
+    tell_modes(c, w.problem)
     return DONE

@@ -21,10 +21,9 @@ from kido.simulation.flexible_bodies import FlexibleBodies
 from kido.simulation.gradients.laws import MODE_NAMES
 from kido.simulation.gradients.result import StepDerivatives
 from kido.simulation.gradients.tangent.attempt import ATTEMPT, try_pull, try_rates
-from kido.simulation.gradients.tangent.kept import BY, Kept
+from kido.simulation.gradients.tangent.kept import BY, Kept, put_features
 from kido.simulation.gradients.tangent.schema import TABLES, TANGENT, UNIT_NUMBERS, UNITS
 from kido.simulation.threads import StepThreads
-from kido.solvers.problem import CONTACT
 from kido.tree.schema import data_for
 
 Array = NDArray[np.float64]
@@ -172,24 +171,18 @@ class Formulas:
             with self._teams[0].working() if self._teams else nullcontext():
                 return call(self._attempt.address)
         finally:
-            for feature, state in states:
-                feature.set_state(state)
+            put_features(engine, states)
 
     def derivatives(self) -> StepDerivatives:
-        """What `after` found."""
-        c, problem = self.tangent, self.mirror.engine.problem
-        n, blocks = len(c.start_q), problem.num_blocks
-        out, margins = c.out.copy(), c.margin[:blocks]
-        margin = float(margins.min()) if blocks else np.inf
-        modes: tuple[str, ...] = ()
-        chosen = [k for k, kind in enumerate(problem.kind[:blocks].tolist()) if kind == CONTACT]
-        if chosen:
-            mode = c.mode[:blocks].tolist()
-            modes = tuple([MODE_NAMES[mode[k]] for k in chosen])
-        return StepDerivatives(fixed(out[: 2 * n].T), fixed(out[2 * n :].T), {}, modes, fixed(margins[chosen]), margin)
+        """What `attempt` found."""
+        c = self.tangent
+        out, number, split = c.out.copy(), c.num_told, len(c.gradient)
+        modes = tuple([MODE_NAMES[mode] for mode in c.told_mode[:number].tolist()])
+        margins = fixed(c.told_margin[:number].copy())
+        return StepDerivatives(fixed(out[:split].T), fixed(out[split:].T), {}, modes, margins, c.least_margin)
 
     def pulled(self) -> tuple[Array, Array, dict[str, Array]]:
-        """What `after` found for a gradient."""
+        """What `attempt` found for a gradient."""
         found = self.tangent.pulled[:, 0]
         n = len(self.tangent.start_q)
         return found[: 2 * n].copy(), found[2 * n :].copy(), {}
