@@ -34,11 +34,13 @@ class TABLES(Struct):
 class UNITS(Struct):
     """Responses of eight rows, by lanes."""
 
-    row = floats("dofs", 1, doc="of the row, then response of coordinates")
+    row = floats("dofs", 1, doc="of the row, then response of coordinates, then how the row's velocity changes")
     V = floats("bodies", 6, doc="velocities of bodies, about the tree's point")
     P = floats("bodies", 6, doc="momentum of a body and all beyond it")
     dV = floats(6, "dofs", doc="as in DERIVATIVES")
     energy = floats("dofs", doc="P_k . dV_k")
+    twist = floats(6, doc="the row as a wrench about the tree's point")
+    turn = floats(6, doc="its velocity at fixed motion of coordinates, by a motion of the body")
 
 
 class UNIT_NUMBERS(Struct):
@@ -49,6 +51,8 @@ class UNIT_NUMBERS(Struct):
     V = floats("body_numbers")
     dV = floats("column_numbers")
     energy = floats("row_numbers")
+    twist = floats("six_numbers")
+    turn = floats("six_numbers")
 
 
 class TANGENT(Struct):

@@ -117,7 +117,7 @@ class Formulas:
         c.poses[:] = [x.address for x in self._views[3:5]]
         c.warm = self._views[5].address
         units = UNITS(samples=LANES, dofs=n, bodies=len(t.parent))
-        numbers = UNIT_NUMBERS(**{f: getattr(units, f).reshape(-1) for f in ("row", "V", "dV", "energy")})
+        numbers = UNIT_NUMBERS(**{f: getattr(units, f).reshape(-1) for f in UNITS.arrays if f != "P"})
         self._units = units, numbers
         c.units[:] = units.address, numbers.address
         self._blocks, self._linked = blocks, -1
