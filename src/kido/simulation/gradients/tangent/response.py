@@ -6,8 +6,8 @@ V = K^-1 T^T theta and Phi = theta - theta N V, what refining it r - 1 times lea
     du = G b - H c,    H = V (1 + g Phi + ... + (g Phi)^(r - 1))
     G = K^-1 - V (1 + ... + (g Phi)^(r - 2)) g theta N K^-1
 
-where E = g Phi is made as a matrix of rows, V has a column K^-1 N^T R, and g is 0, for tangents of what slides: their part of K is large, so that what
-presses on them is not first added to b.
+where V has a column K^-1 N^T R, and g is 0, for tangents of what slides: their part of K is large, so that what
+presses on them is not first added to b. E = g Phi is a matrix of rows.
 b are right-hand sides of coordinates, c rates of rows. Of the three kinds of columns (`step`) that by forces is
 du itself, those by velocities and positions are products of the same matrices: with Y = (h/2) (h G U*) M~^-1,
 

@@ -11,7 +11,8 @@ so that with a* = (u_1 - u_0) / h and the derivatives of inverse dynamics ID at 
     M~ du_1 - J^T dp = M~ du_0 + h dtau - (h (ID*_q + K_s) - d(J^T p)/dq) dq_M - h D du_0 - h ID*_u (du_0 + (h/2) da_1)
 
 where the laws of the rows (`contacts`) say what dp is. Rows ASKED, N du_1 + soft dp = -c, are eliminated as penalties
-1 / (soft + give), and what that leaves is refined: rows that depend on each other do no harm. Positions at the end are q_M moved by (h/2) u_1.
+1 / (soft + give), and what that leaves is refined: rows that depend on each other do no harm. Positions at the end are
+q_M moved by (h/2) u_1.
 """
 
 from __future__ import annotations
