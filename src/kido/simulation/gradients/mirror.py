@@ -11,7 +11,7 @@ from kido.collision.narrow import detect_contacts
 from kido.constraints.assemble import ASSEMBLED, SURFACES_WANTED
 from kido.errors import StateError
 from kido.jit import LANES
-from kido.jit.duals import DualStructs, Part, dual_callback
+from kido.jit.duals import DualStructs, dual_callback
 from kido.kernels.free_lanes import CENTRED, FREE_LANES, OFF_CENTRE
 from kido.kernels.free_lanes import ROWS as LANE_ROWS
 from kido.kernels.responses import BODIES_TOGETHER, RESPONSE_SWEEP, WRENCHES
@@ -104,10 +104,6 @@ class Mirror:
             return False
         self._linked = engine.times_linked
         return True
-
-    def part(self, struct: Any, sizes: dict[str, str]) -> Part:
-        """Some arrays of a struct, to be filled apart: `DualStructs.part`."""
-        return self._structs.part(struct, sizes)
 
     def fill(self) -> None:
         """The state of the engine, without derivatives."""

@@ -20,7 +20,7 @@ from kido.simulation.commands import Commands
 from kido.simulation.flexible_bodies import FlexibleBodies
 from kido.simulation.gradients.laws import MODE_NAMES
 from kido.simulation.gradients.result import StepDerivatives
-from kido.simulation.gradients.tangent.attempt import ATTEMPT, try_pull, try_rates
+from kido.simulation.gradients.tangent.attempt import ATTEMPT, Handed, try_pull, try_rates
 from kido.simulation.gradients.tangent.kept import BY, Kept, put_features
 from kido.simulation.gradients.tangent.schema import TABLES, TANGENT, UNIT_NUMBERS, UNITS
 from kido.simulation.threads import StepThreads
@@ -122,8 +122,8 @@ class Formulas:
         c.units[:] = units.address, numbers.address
         self._blocks, self._linked = blocks, -1
         self._kept = Kept(engine)
-        self._part = mirror.part(engine.detector.container, _parts())
-        self._attempt = ATTEMPT(tangent=c, kept=self._kept.plan, copies=self._part._copies)
+        self._handed = Handed(engine.detector.container, found, _parts())
+        self._attempt = ATTEMPT(tangent=c, kept=self._kept.plan, copies=self._handed.copies)
         self._attempt.detect = dual_callback(detect_contacts).address
         self._attempt.collision = found.address
         self._stateful: list[Any] = []  # features that have a state which steps change
