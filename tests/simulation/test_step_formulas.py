@@ -9,7 +9,7 @@ import pytest
 from step_differences import differences, largest
 
 import kido
-from kido.simulation.gradients.derivatives import by_duals, by_formulas, differentiator
+from kido.simulation.gradients.derivatives import by_duals, by_formulas
 from scenes import fixed, world
 
 H = 1e-3
@@ -62,8 +62,7 @@ SCENES = {"rolling": rolling, "sliding": sliding, "standing": standing, "on a ba
 
 
 def goes_by_formulas(made: kido.World) -> bool:
-    formulas = differentiator(made.engine).formulas()
-    return formulas is not None and by_formulas(made, formulas) is None
+    return by_formulas(made) is not None
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -89,6 +88,33 @@ def test_a_gradient_pulled_back_is_the_transpose(name):
     found = made.step_derivatives()
     for pulled, wanted in zip(made.pull_back(g)[:2], found.pull_back(g)[:2], strict=True):
         assert np.abs(pulled - wanted).max() < 1e-9 * np.abs(wanted).max()
+
+
+def test_worlds_that_collect_events_go_by_formulas_too():
+    """Features have a state of their own, which an attempt puts back."""
+    alone, made, told = sliding(), sliding(), []
+    made.add_contact_listener(told.append)
+    for one in (alone, made):
+        one.step(3)
+    before = len(told)
+    assert goes_by_formulas(made)
+    assert np.array_equal(made.step_derivatives().by_state, alone.step_derivatives().by_state)
+    assert len(told) == before
+    for one in (alone, made):
+        one.step(2)
+    assert np.array_equal(made.skeletons[-1].positions, alone.skeletons[-1].positions)
+
+
+def test_a_step_that_needs_room_and_one_that_fails_leave_the_world_as_it_is():
+    made = standing()
+    before, found = made.snapshot(), made.step_derivatives()  # nothing was detected before
+    assert made.num_steps == 0 and np.array_equal(made.skeletons[-1].positions, before.positions)
+    made.restore(before)
+    assert np.array_equal(made.step_derivatives().by_state, found.by_state)
+    made.skeletons[-1].velocities = np.full(7, 1e200)
+    with pytest.raises(kido.StateError, match="diverged"):
+        made.step_derivatives()
+    assert np.array_equal(made.skeletons[-1].velocities, np.full(7, 1e200)) and made.num_steps == 0
 
 
 def test_external_forces_turn_with_bodies_or_do_not():

@@ -343,8 +343,12 @@ class WorldFunction(FixedAttributes):
         if hold >= steps and every >= steps:
             if rollout.commands is not None:
                 self._set("commands", rollout.commands[k, 0])
-            found = world.step_derivatives(wanted, steps=steps)
-            gradient, of_commands, of_parameters = found.pull_back(along[0] if steps == every else 0.0 * along[0])
+            by_end = along[0] if steps == every else 0.0 * along[0]
+            if steps == 1:
+                gradient, of_commands, of_parameters = world.pull_back(by_end, wanted)
+            else:
+                found = world.step_derivatives(wanted, steps=steps)
+                gradient, of_commands, of_parameters = found.pull_back(by_end)
             by_commands[0] += of_commands
         else:
             which = np.arange(steps) // hold

@@ -98,6 +98,8 @@ class Engine:
         self.is_adopted = False
         self.acting: Any = None  # the feature by which commands act otherwise than they are given, while it does
         self.differentiator: Any = None  # of steps, once derivatives were asked for (kido.simulation.gradients)
+        self.times_linked = 0  # structs, stages and options are the same as long as this is
+        self.differentiable_at = -1  # `times_linked` when steps were last found to have derivatives
         self.asks_controllers = False  # whether Python has something to do for controllers
         self.controlled: set[Skeleton] = set()  # skeletons with controllers
         dofs = int(self.tree.first_dof[-1])
@@ -153,6 +155,7 @@ class Engine:
         And `calls_users`: whether steps call functions of users, or of other libraries, which may fail;
         `told_of_runs`, `told_of_steps`: the features that are told.
         """
+        self.times_linked += 1
         w = self.world
         w.tree, w.data, w.collision = self.stepped, self.data, self.detector.container
         w.problem, w.row_origins = self.problem, self.row_origins

@@ -122,8 +122,8 @@ class WorldResults(WorldStructure):
     ) -> RolloutGradient:
         """Gradient of a loss over many steps by the present state, the commands of each step, and parameters.
 
-        The steps are done, with a snapshot every `checkpoints` of them, and their derivatives pulled back from the
-        last to the first; from each snapshot on steps are done again. Memory grows with checkpoints and
+        The steps are done, with their state kept every `checkpoints` of them, and their derivatives pulled back from
+        the last to the first; from each of these states on steps are done again. Memory grows with checkpoints and
         steps / checkpoints, at best with the root of the number of steps. The world stays as it is.
 
         What a step recalls of the contacts of the one before is pulled back too.
@@ -133,7 +133,8 @@ class WorldResults(WorldStructure):
             gradient: called with k = 1..N and the world after step k: the gradient of what that adds to the loss by
                 positions, along velocities, and velocities (2n,), or None: it adds nothing.
             parameters, smoothing: as for `step_derivatives`.
-            checkpoints: steps from one snapshot to the next; None: the root of N.
+            checkpoints: steps from one state that is kept to the next; None: 1 up to a thousand steps, the root of N
+                beyond.
 
         Raises:
             ModelError, NameLookupError: as `step_derivatives`; or commands of another shape.

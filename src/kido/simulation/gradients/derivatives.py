@@ -19,6 +19,9 @@ from kido.simulation.gradients.mirror import Mirror, NoRoom
 from kido.simulation.gradients.parameters import Change, directions
 from kido.simulation.gradients.refusals import check_supported
 from kido.simulation.gradients.result import StepDerivatives
+from kido.simulation.gradients.tangent.attempt import STOPPED
+from kido.simulation.gradients.tangent.kept import Kept
+from kido.simulation.gradients.tangent.step import DONE
 from kido.simulation.gradients.tangent.way import Formulas, may_have_formulas
 from kido.simulation.motion import run
 from kido.skeleton.state.actuation import takes_force
@@ -45,6 +48,7 @@ class StepDifferentiator:
         self.smoothing = 0.0
         self.after = np.zeros(0)  # positions after the steps
         self._formulas: Formulas | None = None
+        self._kept: Kept | None = None
         self._may_have_formulas = may_have_formulas(engine)
 
     def formulas(self) -> Formulas | None:
@@ -53,7 +57,14 @@ class StepDifferentiator:
             return None
         if self._formulas is None or not self._formulas.is_current:
             self._formulas = Formulas(self.mirror)
-        return self._formulas if self._formulas.apply() else None
+        return self._formulas
+
+    def kept(self) -> Kept:
+        """Room for states of the engine as it is now."""
+        engine = self.mirror.engine
+        if self._kept is None or self._kept.linked != engine.times_linked:
+            self._kept = Kept(engine)
+        return self._kept
 
     def derivatives(self, parameters: dict[str, list[list[Change]]], known: list[Array]) -> StepDerivatives:
         """All derivatives of the next steps, whose impulses are known."""
@@ -178,31 +189,6 @@ def impulses_of_steps(world: World, steps: int, between: Callable[[], None] | No
     return found
 
 
-def by_formulas(
-    world: World, formulas: Formulas, gradient: Array | None = None, memory: Array | None = None
-) -> list[Array] | None:
-    """Do the next step, have `formulas` differentiate it, and undo it.
-
-    Returns:
-        None; or, where they do not go, the impulses of all rows.
-
-    Raises:
-        StateError, ModelError: the step fails.
-    """
-    engine = world.engine
-    formulas.kept.take()
-    try:
-        formulas.begin()
-        run(engine, 1, lambda: world.time)
-        problem = engine.problem
-        if formulas.is_current and formulas.after(gradient, memory):
-            return None
-        return [problem.impulse[: problem.num_rows].copy()]
-    finally:
-        formulas.kept.put_back()
-        world.version += 1
-
-
 ATTEMPTS = 5  # at a step that needs more room than the one before
 Found = TypeVar("Found")
 
@@ -214,12 +200,39 @@ def differentiator(engine: Any) -> StepDifferentiator:
     return engine.differentiator
 
 
+def by_formulas(world: World, gradient: Array | None = None, memory: Array | None = None) -> Formulas | None:
+    """What has differentiated the next step by formulas, which leaves the world as it is; None: they do not go.
+
+    Args:
+        gradient, memory: as of `Formulas.attempt`.
+
+    Raises:
+        StateError, ModelError: the step fails.
+    """
+    for _ in range(ATTEMPTS):
+        formulas = differentiator(world.engine).formulas()
+        if formulas is None:
+            return None
+        try:
+            status = formulas.attempt(gradient, memory)
+        finally:
+            world.version += 1
+        if status == DONE:
+            return formulas
+        if status != STOPPED:
+            return None
+        impulses_of_steps(world, 1)  # makes room, or says why the step fails
+    return None
+
+
 def checked_smoothing(world: World, what: str, smoothing: Any) -> float:
     """A smoothing as a number.
 
     Raises:
         ModelError: it is none.
     """
+    if smoothing.__class__ is float and 0.0 <= smoothing < np.inf:
+        return smoothing
     number = numbers_or_nan(smoothing)
     if isinstance(smoothing, bool) or number.ndim or not 0.0 <= number < np.inf:
         raise ModelError(
@@ -237,29 +250,24 @@ def step_derivatives(
             f"world {world.name!r}: step_derivatives: steps: expected a number of steps above 0, got {steps!r}"
         )
     smooth = checked_smoothing(world, "step_derivatives", smoothing)
-    wanted, engine = directions(world, parameters), world.engine
+    wanted = directions(world, parameters)
     check_supported(world)
-    formulas = differentiator(engine).formulas() if steps == 1 and not wanted and smooth == 0.0 else None
-    known = None if formulas is None else by_formulas(world, formulas)
-    if formulas is not None and known is None:
-        return formulas.derivatives()
-    return by_duals(world, wanted, int(steps), known, smooth)
+    formulas = by_formulas(world) if steps == 1 and not wanted and smooth == 0.0 else None
+    return by_duals(world, wanted, int(steps), smooth) if formulas is None else formulas.derivatives()
 
 
 def by_duals(
     world: World,
     wanted: dict[str, list[list[Change]]],
     steps: int,
-    known: list[Array] | None = None,
     smoothing: float = 0.0,
 ) -> StepDerivatives:
-    """Derivatives of steps by dual numbers; `known`: their impulses.
+    """Derivatives of steps by dual numbers.
 
     Raises:
         StateError, ModelError: the steps fail, or something in them has no derivative.
     """
-    if known is None:
-        known = impulses_of_steps(world, steps)
+    known = impulses_of_steps(world, steps)
     check_supported(world)  # what surfaces are there is known now
     return _with_room(world, lambda differentiator: differentiator.derivatives(wanted, known), smoothing)
 
@@ -318,8 +326,5 @@ def pull_back(
     smooth = checked_smoothing(world, "pull_back", smoothing)
     wanted = directions(world, parameters)
     check_supported(world)
-    formulas = None if wanted or smooth > 0.0 else differentiator(world.engine).formulas()
-    known = None if formulas is None else by_formulas(world, formulas, g)
-    if formulas is not None and known is None:
-        return formulas.pulled()
-    return by_duals(world, wanted, 1, known, smooth).pull_back(g)
+    formulas = None if wanted or smooth > 0.0 else by_formulas(world, g)
+    return by_duals(world, wanted, 1, smooth).pull_back(g) if formulas is None else formulas.pulled()

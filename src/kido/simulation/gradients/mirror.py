@@ -11,7 +11,7 @@ from kido.collision.narrow import detect_contacts
 from kido.constraints.assemble import ASSEMBLED, SURFACES_WANTED
 from kido.errors import StateError
 from kido.jit import LANES
-from kido.jit.duals import DualStructs, Part, dual_callback
+from kido.jit.duals import DualStructs, dual_callback
 from kido.kernels.free_lanes import CENTRED, FREE_LANES, OFF_CENTRE
 from kido.kernels.free_lanes import ROWS as LANE_ROWS
 from kido.kernels.responses import BODIES_TOGETHER, RESPONSE_SWEEP, WRENCHES
@@ -86,23 +86,25 @@ class Mirror:
         self._pairs = {pair: dual_callback(pair_function(*pair)) for pair in pairs}
         own = engine.feature(Commands).own_struct
         self._commands = None if own is None else self._structs.of(own)
-        self._of = self._structure()
+        self._of, self._linked = self._structure(), engine.times_linked
 
     def _structure(self) -> list[Any]:
         w, engine = self.engine.world, self.engine
         own = engine.feature(Commands).container
-        parts = [w.tree, w.data, w.collision, w.problem, w.row_origins]
-        parts = [*parts, engine.responses.container, engine.surfaces.container, own]
-        return [*parts, engine.feature(FlexibleBodies).container, w.flex_surfaces]
+        parts = [engine.surfaces.container, w.tree, w.data, w.collision, w.problem, w.row_origins]
+        return [*parts, engine.responses.container, own, engine.feature(FlexibleBodies).container, w.flex_surfaces]
 
     @property
     def is_current(self) -> bool:
         """Whether the engine still has the structs that it mirrors."""
-        return all(a is b for a, b in zip(self._of, self._structure(), strict=True))
-
-    def part(self, struct: Any, sizes: dict[str, str]) -> Part:
-        """Some arrays of a struct, to be filled apart: `DualStructs.part`."""
-        return self._structs.part(struct, sizes)
+        engine = self.engine
+        # Others are replaced where the engine links them.
+        if engine.times_linked == self._linked and engine.surfaces.container is self._of[0]:
+            return True
+        if not all(a is b for a, b in zip(self._of, self._structure(), strict=True)):
+            return False
+        self._linked = engine.times_linked
+        return True
 
     def fill(self) -> None:
         """The state of the engine, without derivatives."""

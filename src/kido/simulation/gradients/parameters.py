@@ -112,6 +112,8 @@ def directions(world: Any, wanted: Mapping[str, Any] | Sequence[str]) -> dict[st
     """
     if isinstance(wanted, str):
         wanted = (wanted,)
+    if isinstance(wanted, tuple) and not wanted:
+        return {}
     what = f"world {world.name!r}: step_derivatives"
     if not isinstance(wanted, Iterable) or not all(isinstance(name, str) for name in wanted):
         raise ModelError(

@@ -51,6 +51,11 @@ def check_supported(world: World) -> None:
     Raises:
         ModelError: names it.
     """
-    found = _refused(world, world.engine)
+    engine = world.engine
+    asked = world.controllers or world.pushes.all or engine.surfaces.container.any_spin
+    if engine.differentiable_at == engine.times_linked and not asked:
+        return
+    found = _refused(world, engine)
     if found:
         raise ModelError(f"world {world.name!r}: step_derivatives: not with {found}")
+    engine.differentiable_at = engine.times_linked

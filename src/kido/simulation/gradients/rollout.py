@@ -22,6 +22,7 @@ from kido.simulation.gradients.derivatives import (
 from kido.simulation.gradients.parameters import directions
 from kido.simulation.gradients.refusals import check_supported
 from kido.simulation.gradients.result import RolloutGradient
+from kido.simulation.gradients.tangent.kept import Saved
 from kido.simulation.motion import run
 from kido.skeleton.state.actuation import takes_force
 
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Loss = Callable[[int, Any], ArrayLike | None]
+
+
+MANY = 1000  # steps, up to which all states are kept
 
 
 class _Rollout:
@@ -42,14 +46,23 @@ class _Rollout:
 
     def command(self, k: int) -> None:
         """Give the commands of step k."""
-        d = self.world.engine.data
-        d.tau[self.of_force] = self.commands[k, self.of_force]
-        d.command[~self.of_force] = self.commands[k, ~self.of_force]
+        d, given = self.world.engine.data, self.commands[k]
+        np.copyto(d.tau, given, where=self.of_force)
+        np.copyto(d.command, given, where=~self.of_force)
 
     def step(self, k: int) -> None:
         """Do step k."""
         self.command(k)
         run(self.world.engine, 1, lambda: self.world.time)
+        self.world.version += 1
+
+    def saved(self) -> Saved:
+        """The present state."""
+        return differentiator(self.world.engine).kept().saved()
+
+    def restore(self, state: Saved) -> None:
+        """Go back to a state."""
+        differentiator(self.world.engine).kept().put(state)
         self.world.version += 1
 
     def pull(
@@ -64,13 +77,12 @@ class _Rollout:
         """
         world = self.world
         wanted = directions(world, self.parameters)
-        formulas = None if wanted or self.smoothing > 0.0 else differentiator(world.engine).formulas()
-        known = None if formulas is None else by_formulas(world, formulas, g, memory)
-        if formulas is not None and known is None:
+        formulas = None if wanted or self.smoothing > 0.0 else by_formulas(world, g, memory)
+        if formulas is not None:
             by_state, by_commands, by_parameters = formulas.pulled()
             recalled = formulas.recalled()
         else:
-            by_state, by_commands, by_parameters = by_duals(world, wanted, 1, known, self.smoothing).pull_back(g)
+            by_state, by_commands, by_parameters = by_duals(world, wanted, 1, self.smoothing).pull_back(g)
             recalled = memory = None
         if after is not None and memory is None:
             by_state = by_state + after @ carried_derivatives(world, self.commands[k + 1], self.smoothing)
@@ -93,7 +105,9 @@ def rollout_gradient(
     if given.ndim != 2 or given.shape[1] != n or not len(given) or not np.isfinite(given).all():
         raise ModelError(f"{what}: commands: expected finite numbers (steps, {n}), got {commands!r:.80}")
     steps = len(given)
-    every = ceil(sqrt(steps)) if checkpoints is None else checkpoints
+    every = checkpoints
+    if every is None:
+        every = 1 if steps <= MANY else ceil(sqrt(steps))
     if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
         raise ModelError(f"{what}: checkpoints: expected a number of steps above 0, got {checkpoints!r}")
     check_supported(world)
@@ -105,7 +119,7 @@ def rollout_gradient(
         q[0], u[0] = engine.data.q, engine.data.u
         for k in range(steps):
             if k % every == 0:
-                marks[k] = world.snapshot()
+                marks[k] = rollout.saved()
             rollout.step(k)
             q[k + 1], u[k + 1] = world.engine.data.q, world.engine.data.u
             version = world.version
@@ -120,14 +134,14 @@ def rollout_gradient(
         by_commands, by_parameters = np.zeros((steps, n)), {}
         g, memory, after = np.zeros(2 * n), None, None
         for first in sorted(marks, reverse=True):
-            world.restore(marks[first])
-            last, states = min(first + every, steps), []
-            for k in range(first, last):
-                states.append(world.snapshot())
-                if k < last - 1:
-                    rollout.step(k)
+            rollout.restore(marks[first])
+            last, states = min(first + every, steps), [marks[first]]
+            for k in range(first, last - 1):
+                rollout.step(k)
+                states.append(rollout.saved())
             for k in range(last - 1, first - 1, -1):
-                world.restore(states[k - first])
+                if k < last - 1:
+                    rollout.restore(states[k - first])
                 rollout.command(k)
                 by_end = g + seeds[k + 1]
                 g, by_commands[k], of_parameters, memory = rollout.pull(k, by_end, after, memory)

@@ -55,30 +55,36 @@ def product(A, B):
 
 
 @kernel
-def add_columns(F, rows, to, start, A, sign):
-    """Columns to..to+2 of F get sign times columns start..start+2 times A, in rows 0..rows-1."""
-    for i in range(rows):
-        x, y, z = sign * F[i, start], sign * F[i, start + 1], sign * F[i, start + 2]
-        F[i, to] += x * A[0] + y * A[3] + z * A[6]
-        F[i, to + 1] += x * A[1] + y * A[4] + z * A[7]
-        F[i, to + 2] += x * A[2] + y * A[5] + z * A[8]
+def add_rows(F, to, start, A, sign):
+    """Rows to..to+2 of F get sign times A^T times rows start..start+2."""
+    for i in range(F.shape[1]):
+        x, y, z = sign * F[start, i], sign * F[start + 1, i], sign * F[start + 2, i]
+        F[to, i] += x * A[0] + y * A[3] + z * A[6]
+        F[to + 1, i] += x * A[1] + y * A[4] + z * A[7]
+        F[to + 2, i] += x * A[2] + y * A[5] + z * A[8]
 
 
 @kernel
-def turn_columns(F, rows, at, A):
-    """Columns at..at+2 of F become themselves times A."""
-    for i in range(rows):
-        x, y, z = F[i, at], F[i, at + 1], F[i, at + 2]
-        F[i, at] = x * A[0] + y * A[3] + z * A[6]
-        F[i, at + 1] = x * A[1] + y * A[4] + z * A[7]
-        F[i, at + 2] = x * A[2] + y * A[5] + z * A[8]
+def turn_rows(F, at, A):
+    """Rows at..at+2 of F become A^T times themselves."""
+    for i in range(F.shape[1]):
+        x, y, z = F[at, i], F[at + 1, i], F[at + 2, i]
+        F[at, i] = x * A[0] + y * A[3] + z * A[6]
+        F[at + 1, i] = x * A[1] + y * A[4] + z * A[7]
+        F[at + 2, i] = x * A[2] + y * A[5] + z * A[8]
 
 
 @kernel
-def columns_of_start(t, c, F):
-    """Columns by (q_M, u_0, tau) in the step's axes become those by (q, u, forces) of the state, for all rows of F."""
-    n = c.L.shape[0]
-    rows = F.shape[0]
+def add_row_to(F, to, share, at):
+    """Row `to` of F gets a share of row `at`."""
+    for i in range(F.shape[1]):
+        F[to, i] += share * F[at, i]
+
+
+@kernel
+def rows_of_start(t, c, F):
+    """Rows of F by (q_M, u_0, tau) in the step's axes become those by (q, u, forces) of the state."""
+    n = c.u.shape[0]
     half = 0.5 * c.time_step
     q, u, tau = c.start_q, c.start_u, c.force
     for i in range(t.parent.shape[0]):
@@ -91,57 +97,54 @@ def columns_of_start(t, c, F):
                 R = rotation_vector_to_matrix(q[k], q[k + 1], q[k + 2])
                 # forces: df = R_M (df_body - f x dr_M)
                 M = product(R, turn)
-                turn_columns(F, rows, 2 * n + k + 3, M)
-                add_columns(F, rows, k, 2 * n + k + 3, skew_of(tau[k + 3], tau[k + 4], tau[k + 5]), -1.0)
+                turn_rows(F, 2 * n + k + 3, M)
+                add_rows(F, k, 2 * n + k + 3, skew_of(tau[k + 3], tau[k + 4], tau[k + 5]), -1.0)
                 # linear velocities: du_0 = R (du - v x dr), and (h/2) of that moves q_M
-                for r in range(rows):
-                    for j in range(k + 3, k + 6):
-                        F[r, n + j] += half * F[r, j]
-                turn_columns(F, rows, n + k + 3, R)
-                turn_columns(F, rows, k + 3, R)
+                for j in range(k + 3, k + 6):
+                    add_row_to(F, n + j, half, j)
+                turn_rows(F, n + k + 3, R)
+                turn_rows(F, k + 3, R)
             # rotations: dr_M = turn^T dr + J_r (h/2) dw
             J = right_jacobian(x, y, z)
-            add_columns(F, rows, n + k, k, J, half)
-            turn_columns(F, rows, k, transposed(turn))
+            add_rows(F, n + k, k, J, half)
+            turn_rows(F, k, transposed(turn))
             if t.kind[i] == FREE_MIXED:
-                add_columns(F, rows, k, n + k + 3, skew_of(u[k + 3], u[k + 4], u[k + 5]), -1.0)
+                add_rows(F, k, n + k + 3, skew_of(u[k + 3], u[k + 4], u[k + 5]), -1.0)
             k = last
-        for r in range(rows):
-            for j in range(k, last):
-                F[r, n + j] += half * F[r, j]
+        for j in range(k, last):
+            add_row_to(F, n + j, half, j)
 
 
 @kernel
 def ways_of_end(t, c, b):
     """`out` by positions and velocities after the step in its axes, from du_1 = X in the columns of the step."""
-    n = c.L.shape[0]
+    n = c.u.shape[0]
     half = 0.5 * c.time_step
     F, X, u = c.out, b.X, c.way
-    for m in range(3):
+    for j in range(3 * n):
         for i in range(n):
-            for j in range(n):
-                x = X[m * n + j, i]
-                F[i, m * n + j] = half * x
-                F[n + i, m * n + j] = x
+            F[j, i] = half * X[j, i]
+        for i in range(n):
+            F[j, n + i] = X[j, i]
     for i in range(t.parent.shape[0]):
         k, last = t.first_dof[i], t.first_dof[i + 1]
         if t.kind[i] == BALL or t.kind[i] == FREE_MIXED:
             x, y, z = half * u[k], half * u[k + 1], half * u[k + 2]
             J, back = right_jacobian(x, y, z), transposed(rotation_vector_to_matrix(x, y, z))
             for j in range(3 * n):
-                F[k, j], F[k + 1, j], F[k + 2, j] = times(J, F[k, j], F[k + 1, j], F[k + 2, j])
+                F[j, k], F[j, k + 1], F[j, k + 2] = times(J, F[j, k], F[j, k + 1], F[j, k + 2])
             for a in range(3):
                 for j in range(3):
-                    F[k + a, k + j] += back[3 * a + j]
+                    F[k + j, k + a] += back[3 * a + j]
             k += 3
         for j in range(k, last):
             F[j, j] += 1.0
 
 
 @kernel
-def rows_of_end(t, c, w):
+def axes_of_end(t, c, w):
     """`out` by the state after the step, from the same in the axes of the step."""
-    n = c.L.shape[0]
+    n = c.u.shape[0]
     half = 0.5 * c.time_step
     F, u, q = c.out, c.way, c.data.q
     for i in range(t.parent.shape[0]):
@@ -154,9 +157,9 @@ def rows_of_end(t, c, w):
         v = times(T, w.problem.u[k + 3], w.problem.u[k + 4], w.problem.u[k + 5])
         m = n + k
         for j in range(3 * n):
-            F[k + 3, j], F[k + 4, j], F[k + 5, j] = times(T, F[k + 3, j], F[k + 4, j], F[k + 5, j])
-            a, b, e = times(T, F[m + 3, j], F[m + 4, j], F[m + 5, j])
-            x, y, z = F[k, j], F[k + 1, j], F[k + 2, j]
-            F[m + 3, j] = a - (y * v[2] - z * v[1])
-            F[m + 4, j] = b - (z * v[0] - x * v[2])
-            F[m + 5, j] = e - (x * v[1] - y * v[0])
+            F[j, k + 3], F[j, k + 4], F[j, k + 5] = times(T, F[j, k + 3], F[j, k + 4], F[j, k + 5])
+            a, b, e = times(T, F[j, m + 3], F[j, m + 4], F[j, m + 5])
+            x, y, z = F[j, k], F[j, k + 1], F[j, k + 2]
+            F[j, m + 3] = a - (y * v[2] - z * v[1])
+            F[j, m + 4] = b - (z * v[0] - x * v[2])
+            F[j, m + 5] = e - (x * v[1] - y * v[0])

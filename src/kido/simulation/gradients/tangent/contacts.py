@@ -16,13 +16,14 @@ from __future__ import annotations
 import math
 
 from kido.constraints.row_origins import FROM_CONTACT, FROM_LIMIT, FROM_SPEED_LIMIT, biases
-from kido.jit import clear, kernel
+from kido.constraints.surfaces import NO_ROWS
+from kido.jit import kernel
 from kido.joints.kinds import BALL, FREE_MIXED
-from kido.kernels.common_point import cross_force
+from kido.kernels.common_point import cross_force, cross_motion
 from kido.kernels.derivatives import column
 from kido.kernels.free_lanes import NOT_FREE
 from kido.simulation.gradients.laws import BOUND, HELD, OPEN, SLIDING, STICKING
-from kido.simulation.gradients.tangent.dynamics import crossed, motion_of
+from kido.simulation.gradients.tangent.dynamics import motion_of
 from kido.simulation.gradients.tangent.following import bias_of_motion
 from kido.simulation.gradients.tangent.geometry import bias_slope, row_dot, turned
 from kido.solvers.problem import BOUNDED, CONTACT
@@ -34,39 +35,32 @@ NEAR = 1e-9  # [m/s] by what a bias may differ from that of the gap alone
 
 
 @kernel
-def add_row(t, c, body, b, a, row, share, F):
-    """Add a share of row a of block b, as a row of coordinates, to row `row` of a table F."""
-    S = c.derivatives.S
-    i = body
-    while i >= 0:
-        for k in range(t.first_dof[i], t.first_dof[i + 1]):
-            F[row, k] += share * row_dot(c.twist, b, a, column(S, k))
-        i = t.parent[i]
+def put_row(c, n, body, b, a, at):
+    """Row a of block b, as a row of coordinates, into row `at` of N and T."""
+    S, on, F = c.derivatives.S, c.path, c.twist
+    w0, w1, w2, w3, w4, w5 = F[b, a, 0], F[b, a, 1], F[b, a, 2], F[b, a, 3], F[b, a, 4], F[b, a, 5]
+    for k in range(c.u.shape[0]):
+        x = (w0 * S[0, k] + w1 * S[1, k] + w2 * S[2, k]) + (w3 * S[3, k] + w4 * S[4, k] + w5 * S[5, k])
+        n.N[at, k] = n.T[at, k] = on[body, k] * x
 
 
 @kernel
-def add_row_rates(t, c, body, b, a, row, F):
-    """Add dv/dq of row a of block b at fixed velocities, bias of the gap included, to row `row` of F."""
-    S, dV = c.derivatives.S, c.dV
+def put_row_rates(c, n, body, b, a, at):
+    """dv/dq of row a of block b at fixed velocities, the gap's bias included, into row `at` of `c`; 0 by velocities."""
+    S, dV, on, F, s = c.derivatives.S, c.dV, c.path, c.twist, c.slope
     V = motion_of(c.V, body)
-    g = (
-        turned(c.turn, b, a, 0, V), turned(c.turn, b, a, 1, V), turned(c.turn, b, a, 2, V),
-        turned(c.turn, b, a, 3, V), turned(c.turn, b, a, 4, V), turned(c.turn, b, a, 5, V),
-    )  # fmt: skip
-    if a == 0:
-        s = c.slope
-        g = (
-            g[0] + s[b, 0], g[1] + s[b, 1], g[2] + s[b, 2], g[3] + s[b, 3], g[4] + s[b, 4], g[5] + s[b, 5],
-        )  # fmt: skip
-    i = body
-    while i >= 0:
-        for k in range(t.first_dof[i], t.first_dof[i + 1]):
-            s = column(S, k)
-            e, y = crossed(s, V), column(dV, k)
-            x = row_dot(c.twist, b, a, (e[0] + y[0], e[1] + y[1], e[2] + y[2], e[3] + y[3], e[4] + y[4], e[5] + y[5]))
-            x += (g[0] * s[0] + g[1] * s[1] + g[2] * s[2]) + (g[3] * s[3] + g[4] * s[4] + g[5] * s[5])
-            F[row, k] += x
-        i = t.parent[i]
+    w0, w1, w2, w3, w4, w5 = F[b, a, 0], F[b, a, 1], F[b, a, 2], F[b, a, 3], F[b, a, 4], F[b, a, 5]
+    share = 1.0 if a == 0 else 0.0
+    # w . (S x V) = S . (V x* w)
+    z0, z1, z2, z3, z4, z5 = cross_force(V[0], V[1], V[2], V[3], V[4], V[5], w0, w1, w2, w3, w4, w5)
+    z0, z1 = z0 + turned(c.turn, b, a, 0, V) + share * s[b, 0], z1 + turned(c.turn, b, a, 1, V) + share * s[b, 1]
+    z2, z3 = z2 + turned(c.turn, b, a, 2, V) + share * s[b, 2], z3 + turned(c.turn, b, a, 3, V) + share * s[b, 3]
+    z4, z5 = z4 + turned(c.turn, b, a, 4, V) + share * s[b, 4], z5 + turned(c.turn, b, a, 5, V) + share * s[b, 5]
+    for k in range(c.u.shape[0]):
+        x = (w0 * dV[0, k] + w1 * dV[1, k] + w2 * dV[2, k]) + (w3 * dV[3, k] + w4 * dV[4, k] + w5 * dV[5, k])
+        x += (z0 * S[0, k] + z1 * S[1, k] + z2 * S[2, k]) + (z3 * S[3, k] + z4 * S[4, k] + z5 * S[5, k])
+        n.c[at, k] = on[body, k] * x
+    clear_velocity_rates(c, n, at)
 
 
 @kernel
@@ -83,35 +77,27 @@ def press(c, body, b, p):
 
 @kernel
 def push_rates(t, c):
-    """d(J^T p)/dq at fixed p into `push`, from the impulses of bodies."""
+    """Add d(J^T p)/dq at fixed p to right-hand sides by positions, from the impulses of bodies."""
     w = c.derivatives
-    S, D = w.S, c.push
-    clear(D)
+    S, D, on, F = w.S, c.right, c.path, c.df
     for body in range(t.parent.shape[0]):
         if c.touched[body] == 0:
             continue
         f0, f1, f2, f3, f4, f5 = motion_of(c.f, body)
         i = body
         while i >= 0:
-            for k in range(t.first_dof[i], t.first_dof[i + 1]):
-                s0, s1, s2, s3, s4, s5 = column(S, k)
-                y0, y1, y2, y3, y4, y5 = cross_force(s0, s1, s2, s3, s4, s5, f0, f1, f2, f3, f4, f5)
-                for a in range(6):
-                    o = 6 * a
-                    x = c.df[body, o] * s0 + c.df[body, o + 1] * s1 + c.df[body, o + 2] * s2
-                    x += c.df[body, o + 3] * s3 + c.df[body, o + 4] * s4 + c.df[body, o + 5] * s5
-                    c.work[0, a] = x
-                x0, x1, x2 = c.work[0, 0], c.work[0, 1], c.work[0, 2]
-                x3, x4, x5 = c.work[0, 3], c.work[0, 4], c.work[0, 5]
-                m = body
-                while m >= 0:
-                    for r in range(t.first_dof[m], t.first_dof[m + 1]):
-                        g0, g1, g2, g3, g4, g5 = x0, x1, x2, x3, x4, x5
-                        if k < w.carried[r]:
-                            g0, g1, g2, g3, g4, g5 = g0 - y0, g1 - y1, g2 - y2, g3 - y3, g4 - y4, g5 - y5
-                        z = S[0, r] * g0 + S[1, r] * g1 + S[2, r] * g2
-                        D[r, k] += z + (S[3, r] * g3 + S[4, r] * g4 + S[5, r] * g5)
-                    m = t.parent[m]
+            for r in range(t.first_dof[i], t.first_dof[i + 1]):
+                s = column(S, r)
+                z0, z1, z2 = turned(F, body, 0, 0, s), turned(F, body, 0, 1, s), turned(F, body, 0, 2, s)
+                z3, z4, z5 = turned(F, body, 0, 3, s), turned(F, body, 0, 4, s), turned(F, body, 0, 5, s)
+                for k in range(c.u.shape[0]):
+                    x = (z0 * S[0, k] + z1 * S[1, k] + z2 * S[2, k]) + (z3 * S[3, k] + z4 * S[4, k] + z5 * S[5, k])
+                    D[0, r, k] += on[body, k] * x
+                # -S_r . (S_k x* f) = S_k . y, y = S_r x f where the parts of f, and those of y, change places
+                y0, y1, y2, y3, y4, y5 = cross_motion(s[0], s[1], s[2], s[3], s[4], s[5], f3, f4, f5, f0, f1, f2)
+                for k in range(w.carried[r]):
+                    x = (y3 * S[0, k] + y4 * S[1, k] + y5 * S[2, k]) + (y0 * S[3, k] + y1 * S[4, k] + y2 * S[5, k])
+                    D[0, r, k] += on[body, k] * x
             i = t.parent[i]
 
 
@@ -136,19 +122,18 @@ def contact_laws(t, c, n, pr, b, body, at):
     sticks = reach > 0.0 and size <= reach
     c.mode[b] = STICKING if sticks else SLIDING
     for a in range(3):
-        clear_row(n, at + a)
-        add_row(t, c, body, b, a, at + a, 1.0, n.N)
-        add_row(t, c, body, b, a, at + a, 1.0, n.T)
-        add_row_rates(t, c, body, b, a, at + a, n.c)
+        put_row(c, n, body, b, a, at + a)
+        put_row_rates(c, n, body, b, a, at + a)
         c.use[at + a] = ASKED if a == 0 or sticks else DRAGGED
+        c.last[at + a] = c.tip[body]
         soften(c, at + a, pr.compliance[i + a], pr.W[b, 0] if a == 0 else (pr.W[b, 3] if a == 1 else pr.W[b, 5]))
     c.drag[at, 0], c.drag[at, 1], c.drag[at, 2] = 0.0, 0.0, 0.0
     if reach > 0.0:
         c.margin[b] = min(c.margin[b], math.fabs(size - reach) / r)
         if not sticks:
             e1, e2 = y1 / size, y2 / size
-            add_row(t, c, body, b, 1, at, pr.mu[b] * e1, n.T)
-            add_row(t, c, body, b, 2, at, pr.mu[b] * e2, n.T)
+            for k in range(c.u.shape[0]):
+                n.T[at, k] += pr.mu[b] * e1 * n.N[at + 1, k] + pr.mu[b] * e2 * n.N[at + 2, k]
             # p_t = reach y / |y|, y = p_t - r v_t: dp_t = mu s dp_n - R dv_t
             s = reach * r / (size - reach)
             c.drag[at, 0], c.drag[at, 1], c.drag[at, 2] = s * e2 * e2, -s * e1 * e2, s * e1 * e1
@@ -163,13 +148,11 @@ def soften(c, at, soft, own):
 
 
 @kernel
-def clear_row(n, at):
-    """Row `at` of all tables is zero."""
-    for k in range(n.N.shape[1]):
-        n.N[at, k] = 0.0
-        n.T[at, k] = 0.0
-    for k in range(n.c.shape[1]):
-        n.c[at, k] = 0.0
+def clear_velocity_rates(c, n, at):
+    """Row `at` has no rates by velocities; they are looked at only where contacts ask for what motion makes of them."""
+    narrow = n.N.shape[1]
+    for k in range(c.u.shape[0] if c.moving != 0 else 0):
+        n.c[at, narrow + k] = 0.0
 
 
 @kernel
@@ -185,7 +168,9 @@ def joint_laws(t, c, n, pr, src, u, b, at):
     if not held:
         return 0
     c.row[b] = at
-    clear_row(n, at)
+    for j in range(c.u.shape[0]):
+        n.N[at, j] = n.T[at, j] = n.c[at, j] = 0.0
+    clear_velocity_rates(c, n, at)
     n.N[at, k] = n.T[at, k] = sign
     if src.origin[b] == FROM_LIMIT:
         slope = 1.0 / src.time_step
@@ -193,7 +178,7 @@ def joint_laws(t, c, n, pr, src, u, b, at):
             gap = c.data.q[k] - t.lower[k] if sign > 0.0 else t.upper[k] - c.data.q[k]
             slope = bias_slope(src, gap)
         n.c[at, k] = slope * sign
-    c.use[at] = ASKED
+    c.use[at], c.last[at] = ASKED, k
     soften(c, at, pr.compliance[i], pr.W[b, 0])
     return 1
 
@@ -202,6 +187,8 @@ def joint_laws(t, c, n, pr, src, u, b, at):
 def known_way(t, d, pr, src, w):
     """Whether all blocks of a problem have laws that are differentiated here, and nothing moves on by itself."""
     if src.num_impacts > 0 or pr.num_extras > 0:
+        return False
+    if src.surfaces.mode != NO_ROWS and w.collision.num_contacts > 0:
         return False
     for b in range(pr.num_blocks):
         i, k = pr.row[b], src.index[b]

@@ -22,7 +22,7 @@ from kido.kernels.inertia import body_inertia
 from kido.kernels.kinematics import transforms
 from kido.math.so3 import advance_rotation_vector, cross, rotate, rotation_vector_to_matrix
 from kido.simulation.balance import floating_base, is_loose
-from kido.simulation.gradients.tangent.charts import add_columns, right_jacobian, turn_columns
+from kido.simulation.gradients.tangent.charts import add_row_to, add_rows, right_jacobian, turn_rows
 from kido.simulation.gradients.tangent.dynamics import composites
 from kido.solvers.problem import CONTACT
 
@@ -145,24 +145,23 @@ def start_kicks(t, c, begin, end):
     m = c.tree_mass[t.tree_of_body[t.body_of_dof[begin]]]
     for k in range(begin, end):
         for a in range(6):
-            K[a, k], K[a, size + k], K[a, 2 * size + k] = D[BEFORE, a, k], A[BEFORE, a, k], 0.0
+            K[k, a], K[size + k, a], K[2 * size + k, a] = D[BEFORE, a, k], A[BEFORE, a, k], 0.0
         for a in range(3):
-            K[6 + a, k], K[6 + a, size + k], K[6 + a, 2 * size + k] = A[BEFORE, 3 + a, k] / m, 0.0, 0.0
+            K[k, 6 + a], K[size + k, 6 + a], K[2 * size + k, 6 + a] = A[BEFORE, 3 + a, k] / m, 0.0, 0.0
     for i in range(t.body_of_dof[begin], t.body_of_dof[end - 1] + 1):
         k, last = t.first_dof[i], t.first_dof[i + 1]
         if t.kind[i] == BALL or t.kind[i] == FREE_MIXED:
             # dr_0 = turn (dr_M - J_r (h/2) dw)
             x, y, z = half * c.start_u[k], half * c.start_u[k + 1], half * c.start_u[k + 2]
-            turn_columns(K, 9, k, rotation_vector_to_matrix(x, y, z))
-            add_columns(K, 9, size + k, k, right_jacobian(x, y, z), -half)
+            turn_rows(K, k, rotation_vector_to_matrix(x, y, z))
+            add_rows(K, size + k, k, right_jacobian(x, y, z), -half)
             k += 3
         for j in range(k, last):
-            for a in range(9):
-                K[a, size + j] -= half * K[a, j]
+            add_row_to(K, size + j, -half, j)
     for j in range(begin, end):
         for a in range(3):
-            K[6 + a, j] += half / m * K[3 + a, j]
-            K[6 + a, size + j] += half / m * K[3 + a, size + j]
+            K[j, 6 + a] += half / m * K[j, 3 + a]
+            K[size + j, 6 + a] += half / m * K[size + j, 3 + a]
 
 
 @inlined
@@ -206,29 +205,29 @@ def kick_rates(t, c):
         for j in range(3):
             a, _ = columns_at(y.S, k + j)
             x0, x1, x2 = cross(a[0], a[1], a[2], n0, n1, n2)
-            K[0, k + j], K[1, k + j], K[2, k + j] = K[0, k + j] + h * x0, K[1, k + j] + h * x1, K[2, k + j] + h * x2
+            K[k + j, 0], K[k + j, 1], K[k + j, 2] = K[k + j, 0] + h * x0, K[k + j, 1] + h * x1, K[k + j, 2] + h * x2
             o = 2 * size + k + j
-            K[0, o], K[1, o], K[2, o] = h * a[0], h * a[1], h * a[2]
+            K[o, 0], K[o, 1], K[o, 2] = h * a[0], h * a[1], h * a[2]
             _, b = columns_at(y.S, k + 3 + j)
             x0, x1, x2 = cross(b[0], b[1], b[2], f0, f1, f2)
             o = k + 3 + j
-            K[0, o], K[1, o], K[2, o] = K[0, o] + h * x0, K[1, o] + h * x1, K[2, o] + h * x2
+            K[o, 0], K[o, 1], K[o, 2] = K[o, 0] + h * x0, K[o, 1] + h * x1, K[o, 2] + h * x2
             o = 2 * size + k + 3 + j
             x0, x1, x2 = z0 - r0, z1 - r1, z2 - r2
             x0, x1, x2 = cross(x0, x1, x2, b[0], b[1], b[2])
-            K[0, o], K[1, o], K[2, o] = h * x0, h * x1, h * x2
-            K[3, o], K[4, o], K[5, o] = h * b[0], h * b[1], h * b[2]
+            K[o, 0], K[o, 1], K[o, 2] = h * x0, h * x1, h * x2
+            K[o, 3], K[o, 4], K[o, 5] = h * b[0], h * b[1], h * b[2]
         f0, f1, f2 = f0 + m * t.gravity[0], f1 + m * t.gravity[1], f2 + m * t.gravity[2]
         for j in range(begin, end):
             a, b = columns_at(y.Y, j)
             x0, x1, x2 = cross(b[0], b[1], b[2], t.gravity[0], t.gravity[1], t.gravity[2])
-            K[0, j], K[1, j], K[2, j] = K[0, j] + h * x0, K[1, j] + h * x1, K[2, j] + h * x2
+            K[j, 0], K[j, 1], K[j, 2] = K[j, 0] + h * x0, K[j, 1] + h * x1, K[j, 2] + h * x2
             for g in range(3):
                 o = g * size + j
-                x0, x1, x2 = cross(K[6, o], K[7, o], K[8, o], f0, f1, f2)
-                K[0, o], K[1, o], K[2, o] = K[0, o] - h * x0, K[1, o] - h * x1, K[2, o] - h * x2
+                x0, x1, x2 = cross(K[o, 6], K[o, 7], K[o, 8], f0, f1, f2)
+                K[o, 0], K[o, 1], K[o, 2] = K[o, 0] - h * x0, K[o, 1] - h * x1, K[o, 2] - h * x2
                 for a in range(3):
-                    K[6 + a, o] += 0.5 * h / m * K[3 + a, o]
+                    K[o, 6 + a] += 0.5 * h / m * K[o, 3 + a]
 
 
 @kernel
@@ -243,25 +242,25 @@ def balance_rows(t, c, F):
         k, end = t.first_dof[base], t.first_dof[t.tree_body[tree + 1]]
         m = c.tree_mass[tree]
         for j in range(3 * size):
-            g0, g1, g2, g3, g4, g5 = column(K, j)
-            x0, x1, x2 = K[6, j], K[7, j], K[8, j]
+            g0, g1, g2, g3, g4, g5 = K[j, 0], K[j, 1], K[j, 2], K[j, 3], K[j, 4], K[j, 5]
+            x0, x1, x2 = K[j, 6], K[j, 7], K[j, 8]
             for i in range(k, end):
-                f = F[i, j]
+                f = F[j, i]
                 g0, g1, g2 = g0 - f * D[AFTER, 0, i], g1 - f * D[AFTER, 1, i], g2 - f * D[AFTER, 2, i]
                 g3, g4, g5 = g3 - f * D[AFTER, 3, i], g4 - f * D[AFTER, 4, i], g5 - f * D[AFTER, 5, i]
                 f /= m
                 x0, x1, x2 = x0 - f * A[AFTER, 3, i], x1 - f * A[AFTER, 4, i], x2 - f * A[AFTER, 5, i]
                 if i >= k + 6:
-                    f = F[size + i, j]
+                    f = F[j, size + i]
                     g0, g1, g2 = g0 - f * A[AFTER, 0, i], g1 - f * A[AFTER, 1, i], g2 - f * A[AFTER, 2, i]
                     g3, g4, g5 = g3 - f * A[AFTER, 3, i], g4 - f * A[AFTER, 4, i], g5 - f * A[AFTER, 5, i]
             for i in range(3):
                 f = M[tree, 3 * i] * g0 + M[tree, 3 * i + 1] * g1 + M[tree, 3 * i + 2] * g2
-                F[size + k + i, j] = f
+                F[j, size + k + i] = f
                 g3, g4, g5 = g3 - f * A[AFTER, 3, k + i], g4 - f * A[AFTER, 4, k + i], g5 - f * A[AFTER, 5, k + i]
             for i in range(k + 3, k + 6):
-                F[size + i, j] = (A[AFTER, 3, i] * g3 + A[AFTER, 4, i] * g4 + A[AFTER, 5, i] * g5) / (m * m)
-                F[i, j] += (A[AFTER, 3, i] * x0 + A[AFTER, 4, i] * x1 + A[AFTER, 5, i] * x2) / m
+                F[j, size + i] = (A[AFTER, 3, i] * g3 + A[AFTER, 4, i] * g4 + A[AFTER, 5, i] * g5) / (m * m)
+                F[j, i] += (A[AFTER, 3, i] * x0 + A[AFTER, 4, i] * x1 + A[AFTER, 5, i] * x2) / m
 
 
 @kernel
@@ -284,7 +283,7 @@ def balance_back(t, c, v, row, out):
         for i in range(k + 3, k + 6):
             for a in range(3):
                 G[tree, 3 + a] += A[AFTER, 3 + a, i] * v[row, i] / (m * m)
-                G[tree, 6 + a] += A[AFTER, 3 + a, i] * out[0, i] / m
+                G[tree, 6 + a] += A[AFTER, 3 + a, i] * out[i, 0] / m
             v[row, i] = 0.0
         for i in range(3):
             g = v[row, k + i]
@@ -295,11 +294,11 @@ def balance_back(t, c, v, row, out):
             v[row, k + i] = 0.0
         for i in range(k, end):
             for a in range(6):
-                out[0, i] -= G[tree, a] * D[AFTER, a, i]
+                out[i, 0] -= G[tree, a] * D[AFTER, a, i]
                 if i >= k + 6:
                     v[row, i] -= G[tree, a] * A[AFTER, a, i]
             for a in range(3):
-                out[0, i] -= G[tree, 6 + a] * A[AFTER, 3 + a, i] / m
+                out[i, 0] -= G[tree, 6 + a] * A[AFTER, 3 + a, i] / m
 
 
 @kernel
@@ -313,4 +312,4 @@ def add_kicks(t, c, out):
         for k in range(t.first_dof[base], t.first_dof[t.tree_body[tree + 1]]):
             for g in range(3):
                 for a in range(9):
-                    out[0, g * size + k] += c.kicked[tree, a] * c.kick[a, g * size + k]
+                    out[g * size + k, 0] += c.kicked[tree, a] * c.kick[g * size + k, a]

@@ -1,124 +1,191 @@
-"""Linear systems with many right-hand sides: factors of a general matrix, and products, eight columns at a time."""
+"""Linear systems as sparse as the tree has branches, and products with such matrices, in columns by lanes.
+
+Entries are of coordinates on one path to the root. Eliminated from tips to base they leave no others, A = F U with F
+unit upper triangular and U lower triangular, without exchange of rows: pivots are positive where the symmetric part of
+A is, and for most contacts that slide; where one is not, there are no formulas. With D the inverse of U's diagonal,
+factors are kept where loops over a column read them: F[k, i] at [i, k] and D[k] U[k, j] at [j, k]. So those of mass
+matrices, L^T D^-1 L (`kido.kernels.inverse_mass`), are L and its mirror image. Of a free joint of
+the system rotations are eliminated before translations, on which they are mounted: contacts that slide lose less so.
+"""
 
 from __future__ import annotations
 
-import math
-
 from kido.jit import inlined, kernel
+
+MASS, SYSTEM = 0, 1  # of factors: the mass matrix with dampers and springs, and the linear system of a step
+
+
+@inlined
+def add_one(F, m, way, k, c, first, last, A, j, x, sign):
+    """x plus sign times the sum of F[m, i, k] A[i, j] over relatives i of k in places first..last-1 of its list."""
+    for e in range(first, last):
+        i = c.kin[way, k, e]
+        x += sign * F[m, i, k] * A[i, j]
+    return x
+
+
+@inlined
+def add_three(F, m, way, k, c, first, last, A, j, x, sign):
+    """The same of three neighbouring blocks of columns."""
+    p, q, r = x
+    for e in range(first, last):
+        i = c.kin[way, k, e]
+        s = sign * F[m, i, k]
+        p += s * A[i, j]
+        q += s * A[i, j + 1]
+        r += s * A[i, j + 2]
+    return p, q, r
+
+
+@inlined
+def add_five(F, m, way, k, c, first, last, A, j, x, sign):
+    """The same of five."""
+    p, q, r, u, v = x
+    for e in range(first, last):
+        i = c.kin[way, k, e]
+        s = sign * F[m, i, k]
+        p += s * A[i, j]
+        q += s * A[i, j + 1]
+        r += s * A[i, j + 2]
+        u += s * A[i, j + 3]
+        v += s * A[i, j + 4]
+    return p, q, r, u, v
+
+
+@inlined
+def five(A, k, j):
+    """Five neighbouring blocks of row k."""
+    return A[k, j], A[k, j + 1], A[k, j + 2], A[k, j + 3], A[k, j + 4]
+
+
+@inlined
+def put_five(A, k, j, x):
+    """Write what `five` reads."""
+    A[k, j], A[k, j + 1], A[k, j + 2], A[k, j + 3], A[k, j + 4] = x
+
+
+@kernel
+def add_times(F, m, c, A, C, at):
+    """C[at + k] += sum_i F[m, i, k] A[i], over relatives i of k: (A^T F[m])^T."""
+    size, wide = c.u.shape[0], A.shape[1]
+    for k in range(size):
+        o, count = at + k, c.num_kin[k]
+        j = 0
+        while j < wide:
+            if j + 5 <= wide:
+                put_five(C, o, j, add_five(F, m, MASS, k, c, 0, count, A, j, five(C, o, j), 1.0))
+                j += 5
+            elif j + 3 <= wide:
+                x = add_three(F, m, MASS, k, c, 0, count, A, j, (C[o, j], C[o, j + 1], C[o, j + 2]), 1.0)
+                C[o, j], C[o, j + 1], C[o, j + 2] = x
+                j += 3
+            else:
+                C[o, j] = add_one(F, m, MASS, k, c, 0, count, A, j, C[o, j], 1.0)
+                j += 1
 
 
 @kernel
 def factor_matrix(c, b, n):
-    """L and U of K with rows exchanged; K, by lanes in `b.K` and by numbers in `t.K`, becomes U.
-
-    Args:
-        c: TANGENT.
-        b, n: TABLES by lanes and by numbers.
+    """Factors of the matrix K of TABLES, by lanes in b and by numbers in n, which is lost.
 
     Returns:
-        Whether it is regular.
+        Whether all pivots are positive.
     """
-    size = c.L.shape[0]
-    wide = b.K.shape[1]
-    lanes = n.K.shape[1] // wide
-    L = c.L
-    for k in range(size):
-        best, most = k, math.fabs(n.K[k, k])
-        for i in range(k + 1, size):
-            x = math.fabs(n.K[i, k])
-            if x > most:
-                best, most = i, x
-        if not most > 0.0:
+    L, m = c.L, SYSTEM
+    for p in range(c.u.shape[0] - 1, -1, -1):
+        k = c.order[m, p]
+        if not n.K[k, k] > 0.0:
             return False
-        c.pivot[k] = best
-        first = k // lanes
-        if best != k:
-            for j in range(first, wide):
-                x, y = b.K[k, j], b.K[best, j]
-                b.K[k, j], b.K[best, j] = y, x
-            for j in range(k):
-                s, r = L[k, j], L[best, j]
-                L[k, j], L[best, j] = r, s
         inverse = 1.0 / n.K[k, k]
-        L[k, k] = inverse
-        for i in range(k + 1, size):
+        c.D[m, k] = inverse
+        for e in range(c.num_above[m, k]):
+            i = c.kin[m, k, e]
             f = n.K[i, k] * inverse
-            L[i, k] = f
+            L[m, k, i] = f
             if f != 0.0:
-                for j in range(first, wide):
+                for j in range(c.blocks_above[k]):
                     b.K[i, j] -= f * b.K[k, j]
+            n.K[i, k] = 0.0
+        for e in range(c.num_above[m, k]):
+            j = c.kin[m, k, e]
+            L[m, j, k] = n.K[k, j] * inverse
     return True
 
 
-@inlined
-def less_four(F, X, k, j, first, last, x):
-    """Four neighbouring blocks of columns of row k less F[k, i] times those of rows first..last-1."""
-    a, b, c, d = x
-    for i in range(first, last):
-        s = F[k, i]
-        a -= s * X[i, j]
-        b -= s * X[i, j + 1]
-        c -= s * X[i, j + 2]
-        d -= s * X[i, j + 3]
-    return a, b, c, d
-
-
-@inlined
-def less_one(F, X, k, j, first, last, x):
-    """The same of one block."""
-    for i in range(first, last):
-        x -= F[k, i] * X[i, j]
-    return x
-
-
 @kernel
-def solve_columns(c, n, X, first, last):
-    """X <- K^-1 X for blocks of columns first..last-1 of a table by lanes."""
-    size = c.L.shape[0]
-    L, U = c.L, n.K
-    for k in range(size):
-        p = c.pivot[k]
-        if p != k:
-            for j in range(first, last):
-                x, y = X[k, j], X[p, j]
-                X[k, j], X[p, j] = y, x
-    j = first
-    while j < last:
-        if j + 4 <= last:
-            for k in range(1, size):
-                x = X[k, j], X[k, j + 1], X[k, j + 2], X[k, j + 3]
-                x = less_four(L, X, k, j, 0, k, x)
-                X[k, j], X[k, j + 1], X[k, j + 2], X[k, j + 3] = x
-            for k in range(size - 1, -1, -1):
-                x = X[k, j], X[k, j + 1], X[k, j + 2], X[k, j + 3]
-                x = less_four(U, X, k, j, k + 1, size, x)
-                s = L[k, k]
-                X[k, j], X[k, j + 1], X[k, j + 2], X[k, j + 3] = s * x[0], s * x[1], s * x[2], s * x[3]
-            j += 4
+def solve_columns(c, m, X, wide):
+    """X <- A^-1 X by factors m, for the first blocks of columns of a table by lanes."""
+    L, size = c.L, c.u.shape[0]
+    j = 0
+    while j < wide:
+        if j + 5 <= wide:
+            for p in range(size - 1, -1, -1):
+                k = c.order[m, p]
+                x = add_five(L, m, m, k, c, c.num_above[m, k] + 1, c.num_kin[k], X, j, five(X, k, j), -1.0)
+                put_five(X, k, j, x)
+            for p in range(size):
+                k = c.order[m, p]
+                s = c.D[m, k]
+                x = s * X[k, j], s * X[k, j + 1], s * X[k, j + 2], s * X[k, j + 3], s * X[k, j + 4]
+                put_five(X, k, j, add_five(L, m, m, k, c, 0, c.num_above[m, k], X, j, x, -1.0))
+            j += 5
+        elif j + 3 <= wide:
+            for p in range(size - 1, -1, -1):
+                k = c.order[m, p]
+                x = X[k, j], X[k, j + 1], X[k, j + 2]
+                x = add_three(L, m, m, k, c, c.num_above[m, k] + 1, c.num_kin[k], X, j, x, -1.0)
+                X[k, j], X[k, j + 1], X[k, j + 2] = x
+            for p in range(size):
+                k = c.order[m, p]
+                s = c.D[m, k]
+                x = s * X[k, j], s * X[k, j + 1], s * X[k, j + 2]
+                X[k, j], X[k, j + 1], X[k, j + 2] = add_three(L, m, m, k, c, 0, c.num_above[m, k], X, j, x, -1.0)
+            j += 3
         else:
-            for k in range(1, size):
-                X[k, j] = less_one(L, X, k, j, 0, k, X[k, j])
-            for k in range(size - 1, -1, -1):
-                X[k, j] = L[k, k] * less_one(U, X, k, j, k + 1, size, X[k, j])
+            for p in range(size - 1, -1, -1):
+                k = c.order[m, p]
+                X[k, j] = add_one(L, m, m, k, c, c.num_above[m, k] + 1, c.num_kin[k], X, j, X[k, j], -1.0)
+            for p in range(size):
+                k = c.order[m, p]
+                X[k, j] = add_one(L, m, m, k, c, 0, c.num_above[m, k], X, j, c.D[m, k] * X[k, j], -1.0)
             j += 1
 
 
 @kernel
-def solve_transposed(c, n, x):
-    """x <- K^-T x, x a row of `work` of TANGENT."""
-    size = c.L.shape[0]
-    L, U, v = c.L, n.K, c.work
-    for k in range(size):
-        s = v[x, k] * L[k, k]
-        v[x, k] = s
-        for i in range(k + 1, size):
-            v[x, i] -= U[k, i] * s
-    for k in range(size - 1, -1, -1):
+def solve_vector(c, m, x):
+    """x <- A^-1 x, x a row of `work` of TANGENT."""
+    L, v, size = c.L, c.work, c.u.shape[0]
+    for p in range(size - 1, -1, -1):
+        k = c.order[m, p]
         s = v[x, k]
-        for i in range(k):
-            v[x, i] -= L[k, i] * s
-    for k in range(size - 1, -1, -1):
-        p = c.pivot[k]
-        if p != k:
-            s, r = v[x, k], v[x, p]
-            v[x, k], v[x, p] = r, s
+        for e in range(c.num_above[m, k]):
+            i = c.kin[m, k, e]
+            v[x, i] -= L[m, k, i] * s
+    for k in range(size):
+        v[x, k] *= c.D[m, k]
+    for p in range(size):
+        k = c.order[m, p]
+        s = v[x, k]
+        for e in range(c.num_above[m, k] + 1, c.num_kin[k]):
+            i = c.kin[m, k, e]
+            v[x, i] -= L[m, k, i] * s
+
+
+@kernel
+def solve_transposed(c, m, x):
+    """x <- A^-T x."""
+    L, v, size = c.L, c.work, c.u.shape[0]
+    for p in range(size - 1, -1, -1):
+        k = c.order[m, p]
+        s = v[x, k]
+        for e in range(c.num_above[m, k]):
+            i = c.kin[m, k, e]
+            v[x, i] -= L[m, i, k] * s
+    for k in range(size):
+        v[x, k] *= c.D[m, k]
+    for p in range(size):
+        k = c.order[m, p]
+        s = v[x, k]
+        for e in range(c.num_above[m, k] + 1, c.num_kin[k]):
+            i = c.kin[m, k, e]
+            v[x, i] -= L[m, i, k] * s

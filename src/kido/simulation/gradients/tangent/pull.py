@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kido.jit import entry, kernel, lanes_view, view
+from kido.jit import kernel, lanes_view, view
 from kido.joints.kinds import BALL, FREE_MIXED
 from kido.kernels.derivatives import column
 from kido.math.so3 import advance_rotation_vector, rotation_vector_to_matrix
-from kido.simulation.gradients.tangent.charts import columns_of_start, right_jacobian, times, transposed
+from kido.simulation.gradients.tangent.charts import right_jacobian, rows_of_start, times, transposed
 from kido.simulation.gradients.tangent.contacts import ASKED
 from kido.simulation.gradients.tangent.dynamics import motion_of
 from kido.simulation.gradients.tangent.floating import add_kicks, balance_back
@@ -21,11 +21,10 @@ from kido.simulation.gradients.tangent.following import (
     turn_of,
 )
 from kido.simulation.gradients.tangent.geometry import cross3
-from kido.simulation.gradients.tangent.linear import solve_transposed
+from kido.simulation.gradients.tangent.linear import MASS, SYSTEM, solve_transposed, solve_vector
 from kido.simulation.gradients.tangent.response import refinements
-from kido.simulation.gradients.tangent.schema import TABLES, TANGENT
-from kido.simulation.gradients.tangent.step import DONE, linearize, note_again, rates_again
-from kido.simulation.world_struct import WORLD
+from kido.simulation.gradients.tangent.schema import TABLES
+from kido.simulation.gradients.tangent.step import DONE, OTHER_WAY, linearize, note_again, rates_again
 from kido.solvers.problem import CONTACT
 
 # Rows of `work`: of velocities after the step and after impulses, of accelerations, of W; the solution, and scratch.
@@ -35,13 +34,13 @@ END, NEW, START, PRODUCTS, SOLVED, ONE, TWO = range(7)
 @kernel
 def back_to_axes(t, c, w):
     """The gradient by the state after the step in its axes: by velocities into END, by positions into `pulled`."""
-    n = c.L.shape[0]
+    n = c.u.shape[0]
     half = 0.5 * c.time_step
     g, u, q, v, out = c.gradient, c.way, c.data.q, c.work, c.pulled
     for k in range(3 * n):
-        out[0, k] = 0.0
+        out[k, 0] = 0.0
     for k in range(n):
-        out[0, k], v[END, k] = g[k], g[n + k]
+        out[k, 0], v[END, k] = g[k], g[n + k]
     for i in range(t.parent.shape[0]):
         if t.kind[i] != FREE_MIXED:
             continue
@@ -52,11 +51,11 @@ def back_to_axes(t, c, w):
         p0, p1, p2 = times(transposed(T), w.problem.u[k + 3], w.problem.u[k + 4], w.problem.u[k + 5])
         g0, g1, g2 = v[END, k + 3], v[END, k + 4], v[END, k + 5]
         # - g . (dr x v) = dr . (g x v)
-        out[0, k] += g1 * p2 - g2 * p1
-        out[0, k + 1] += g2 * p0 - g0 * p2
-        out[0, k + 2] += g0 * p1 - g1 * p0
+        out[k, 0] += g1 * p2 - g2 * p1
+        out[k + 1, 0] += g2 * p0 - g0 * p2
+        out[k + 2, 0] += g0 * p1 - g1 * p0
         v[END, k + 3], v[END, k + 4], v[END, k + 5] = times(T, g0, g1, g2)
-        out[0, k + 3], out[0, k + 4], out[0, k + 5] = times(T, out[0, k + 3], out[0, k + 4], out[0, k + 5])
+        out[k + 3, 0], out[k + 4, 0], out[k + 5, 0] = times(T, out[k + 3, 0], out[k + 4, 0], out[k + 5, 0])
 
 
 @kernel
@@ -68,16 +67,16 @@ def back_to_middle(t, c):
         k, last = t.first_dof[i], t.first_dof[i + 1]
         if t.kind[i] == BALL or t.kind[i] == FREE_MIXED:
             x, y, z = half * u[k], half * u[k + 1], half * u[k + 2]
-            r0, r1, r2 = out[0, k], out[0, k + 1], out[0, k + 2]
+            r0, r1, r2 = out[k, 0], out[k + 1, 0], out[k + 2, 0]
             R = rotation_vector_to_matrix(x, y, z)
-            out[0, k], out[0, k + 1], out[0, k + 2] = times(R, r0, r1, r2)
+            out[k, 0], out[k + 1, 0], out[k + 2, 0] = times(R, r0, r1, r2)
             r0, r1, r2 = times(transposed(right_jacobian(x, y, z)), r0, r1, r2)
             v[END, k] += half * r0
             v[END, k + 1] += half * r1
             v[END, k + 2] += half * r2
             k += 3
         for j in range(k, last):
-            v[END, j] += half * out[0, j]
+            v[END, j] += half * out[j, 0]
 
 
 @kernel
@@ -99,13 +98,22 @@ def add_to_columns(F, m, factor, v, x, out, at):
         s = factor * v[x, i]
         if s != 0.0:
             for j in range(size):
-                out[0, at + j] += s * F[m, i, j]
+                out[at + j, 0] += s * F[m, i, j]
 
 
 @kernel
 def clear_vector(v, x, size):
     for k in range(size):
         v[x, k] = 0.0
+
+
+@kernel
+def answer(c, factor, x, y):
+    """Row y of `work` = factor M~^-1 times row x."""
+    v = c.work
+    for k in range(c.u.shape[0]):
+        v[y, k] = factor * v[x, k]
+    solve_vector(c, MASS, y)
 
 
 @kernel
@@ -116,8 +124,7 @@ def pull_products(t, c, w, size):
     clear_vector(v, TWO, size)
     for k in range(size):
         v[TWO, k] = v[END, k] if c.again[k] != 0 else 0.0
-    clear_vector(v, ONE, size)
-    add_back(c.inverse, 0, 0.5 * h, v, TWO, ONE)  # by right-hand sides of a_3 - a_2
+    answer(c, 0.5 * h, TWO, ONE)  # by right-hand sides of a_3 - a_2
     add_to_columns(c.at_free, 0, 1.0, v, ONE, out, 0)
     add_to_columns(c.at_end, 0, -1.0, v, ONE, out, 0)
     clear_vector(v, TWO, size)
@@ -126,14 +133,13 @@ def pull_products(t, c, w, size):
         v[START, k] += 0.5 * h * v[TWO, k]
         v[NEW, k] += v[TWO, k]
         v[PRODUCTS, k] += v[ONE, k]
-    clear_vector(v, ONE, size)
-    add_back(c.inverse, 0, -h, v, TWO, ONE)  # by right-hand sides of a_2
+    answer(c, -h, TWO, ONE)  # by right-hand sides of a_2
     add_to_columns(c.at_free, 0, -1.0, v, ONE, out, 0)
     for k in range(size):
         x = v[ONE, k]
-        out[0, k] -= t.stiffness[k] * x
-        out[0, size + k] -= t.damping[k] * x
-        out[0, 2 * size + k] += x
+        out[k, 0] -= t.stiffness[k] * x
+        out[size + k, 0] -= t.damping[k] * x
+        out[2 * size + k, 0] += x
         v[PRODUCTS, k] -= x
 
 
@@ -152,7 +158,7 @@ def solve_back(c, b, n, size):
                 if s != 0.0:
                     for k in range(size):
                         v[SOLVED, k] -= s * n.N[r, k]
-        solve_transposed(c, n, SOLVED)
+        solve_transposed(c, SYSTEM, SOLVED)
         for r in range(c.num_rows):
             if c.use[r] == ASKED:
                 x = c.give[r] * c.multiplier[r]
@@ -169,29 +175,28 @@ def pull_system(t, c, b, n, size):
     for i in range(size):
         s = v[SOLVED, i]
         v[PRODUCTS, i] -= h * s
-        out[0, 2 * size + i] += h * s
+        out[2 * size + i, 0] += h * s
         for m in range(2):
             for j in range(size):
-                out[0, m * size + j] += s * c.right[m, i, j]
+                out[m * size + j, 0] += s * c.right[m, i, j]
     for r in range(c.num_rows):
         s = c.weight[r]
-        for m in range(2):
+        for m in range(1 + c.moving):
             for j in range(size):
-                out[0, m * size + j] += s * n.c[r, m * narrow + j]
+                out[m * size + j, 0] += s * n.c[r, m * narrow + j]
     clear_vector(v, ONE, size)
     add_back(c.at_middle, 1, 1.0, v, PRODUCTS, ONE)
     for k in range(size):
-        out[0, size + k] += v[ONE, k]
+        out[size + k, 0] += v[ONE, k]
         v[START, k] += 0.5 * h * v[ONE, k]
-    clear_vector(v, TWO, size)
-    add_back(c.inverse, 0, 1.0, v, START, TWO)
+    answer(c, 1.0, START, TWO)
     add_to_columns(c.at_start, 0, -1.0, v, TWO, out, 0)
     add_to_columns(c.at_start, 1, -1.0, v, TWO, out, size)
     for k in range(size):
         x = v[TWO, k]
-        out[0, k] -= t.stiffness[k] * x
-        out[0, size + k] -= t.damping[k] * x
-        out[0, 2 * size + k] += x
+        out[k, 0] -= t.stiffness[k] * x
+        out[size + k, 0] -= t.damping[k] * x
+        out[2 * size + k, 0] += x
 
 
 @kernel
@@ -226,7 +231,7 @@ def add_memory(t, c, w, size):
                 de = edge_change(c, b, 0, x)
                 g = m[k, 0] * times_motion(c.move, b, 0, x) + m[k, 1] * times_motion(c.move, b, 1, x)
                 g += m[k, 2] * times_motion(c.move, b, 2, x)
-                out[0, j] += g + s * (m[k, 3] * de[0] + m[k, 4] * de[1] + m[k, 5] * de[2])
+                out[j, 0] += g + s * (m[k, 3] * de[0] + m[k, 4] * de[1] + m[k, 5] * de[2])
             i = t.parent[i]
 
 
@@ -265,13 +270,13 @@ def recall(c, w, contacts):
         c.recalled[old, 2] -= g[2]
 
 
-@entry("i8(i8,i8,i8,i8)")
-def step_pull(world, tangent, detect, collision):
+@kernel
+def step_pull(w, c, detect, collision):
     """`pulled`, of a step that has been done, from `gradient`; arguments and result as of `step.step_rates`."""
-    w = view(WORLD, world)
-    c = view(TANGENT, tangent)
     t = w.tree
     b, n = lanes_view(TABLES, c.lanes), view(TABLES, c.numbers)
+    if c.remembers > 0 and c.remembers != 1 + w.collision.num_contacts:
+        return OTHER_WAY
     status = linearize(t, c, w, b, n, detect, collision)
     if status != DONE:
         return status
@@ -292,14 +297,14 @@ def step_pull(world, tangent, detect, collision):
     solve_back(c, b, n, size)
     row_weights(t, c, n, size)
     pull_system(t, c, b, n, size)
-    if c.remembers != 0:
+    if c.remembers > 0:
         add_memory(t, c, w, size)
     if c.moving != 0:
         start_motion(t, c.data, w, c)
         forget_start(c.data, w)
     recall(c, w, w.collision)
-    columns_of_start(t, c, c.pulled)
+    rows_of_start(t, c, c.pulled)
     for k in range(size):
         if c.inert[k] != 0:
-            c.pulled[0, 2 * size + k] = 0.0
+            c.pulled[2 * size + k, 0] = 0.0
     return DONE

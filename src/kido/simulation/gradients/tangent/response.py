@@ -7,7 +7,7 @@ V = K^-1 T^T theta and Phi = theta - theta N V, what refining it r - 1 times lea
     G = K^-1 - V (1 + ... + (g Phi)^(r - 2)) g theta N K^-1
 
 where V has a column K^-1 N^T R, and g is 0, for tangents of what slides: their part of K is large, so that what
-presses on them is not first added to b.
+presses on them is not first added to b. E = g Phi is a matrix of rows.
 b are right-hand sides of coordinates, c rates of rows. Of the three kinds of columns (`step`) that by forces is
 du itself, those by velocities and positions are products of the same matrices: with Y = (h/2) (h G U*) M~^-1,
 
@@ -19,71 +19,11 @@ have few entries in the columns of a tree: the loops go over those, with rows of
 
 from __future__ import annotations
 
-from kido.jit import inlined, kernel
+from kido.jit import LANES, inlined, kernel
 from kido.simulation.gradients.tangent.contacts import ASKED
-from kido.simulation.gradients.tangent.linear import solve_columns
+from kido.simulation.gradients.tangent.linear import MASS, SYSTEM, add_times, five, put_five, solve_columns
 
 REFINEMENTS = 3
-KIN, TREE = 0, 1  # lists of coordinates: those on one path with another, and those of its tree
-
-
-@inlined
-def sum_one(F, m, c, which, k, A, j, x):
-    """x plus sum_i F[m, i, k] A[i, j] over a list of coordinates i."""
-    for e in range(c.num_kin[which, k]):
-        i = c.kin[which, k, e]
-        x += F[m, i, k] * A[i, j]
-    return x
-
-
-@inlined
-def sum_three(F, m, c, which, k, A, j, x):
-    """The same of three neighbouring blocks."""
-    p, q, r = x
-    for e in range(c.num_kin[which, k]):
-        i = c.kin[which, k, e]
-        s = F[m, i, k]
-        p += s * A[i, j]
-        q += s * A[i, j + 1]
-        r += s * A[i, j + 2]
-    return p, q, r
-
-
-@inlined
-def sum_five(F, m, c, which, k, A, j, x):
-    """The same of five."""
-    p, q, r, u, v = x
-    for e in range(c.num_kin[which, k]):
-        i = c.kin[which, k, e]
-        s = F[m, i, k]
-        p += s * A[i, j]
-        q += s * A[i, j + 1]
-        r += s * A[i, j + 2]
-        u += s * A[i, j + 3]
-        v += s * A[i, j + 4]
-    return p, q, r, u, v
-
-
-@kernel
-def times_matrix(F, m, c, which, A, C, at):
-    """C[at + k] += sum_i F[m, i, k] A[i]: (A^T F[m])^T where F[m] is zero but in the lists of `which`."""
-    size, wide = A.shape[0], A.shape[1]
-    for k in range(size):
-        o = at + k
-        j = 0
-        while j < wide:
-            if j + 5 <= wide:
-                x = C[o, j], C[o, j + 1], C[o, j + 2], C[o, j + 3], C[o, j + 4]
-                x = sum_five(F, m, c, which, k, A, j, x)
-                C[o, j], C[o, j + 1], C[o, j + 2], C[o, j + 3], C[o, j + 4] = x
-                j += 5
-            elif j + 3 <= wide:
-                x = sum_three(F, m, c, which, k, A, j, (C[o, j], C[o, j + 1], C[o, j + 2]))
-                C[o, j], C[o, j + 1], C[o, j + 2] = x
-                j += 3
-            else:
-                C[o, j] = sum_one(F, m, c, which, k, A, j, C[o, j])
-                j += 1
 
 
 @kernel
@@ -118,27 +58,21 @@ def add_outer(F, i, s, G, at):
 
 
 @kernel
-def assemble_system(c, b, n):
-    """Rows of sliding contacts and penalties into K, and what positions push into `right`."""
-    size = c.L.shape[0]
-    for i in range(size):
-        for j in range(size):
-            c.right[0, i, j] += c.push[i, j]
+def add_penalties(c, b, n):
+    """Rows of sliding contacts and penalties into K."""
     for r in range(c.num_rows):
+        k = c.last[r]
         if c.use[r] == ASKED:
             s = 1.0 / (c.soft[r] + c.give[r])
-            for i in range(size):
-                x = n.T[r, i]
-                if x != 0.0:
-                    add_outer(b.K, i, s * x, b.N, r)
+            for e in range(c.num_above[MASS, k] + 1):
+                i = c.kin[MASS, k, e]
+                add_outer(b.K, i, s * n.T[r, i], b.N, r)
         elif c.use[r - 1] == ASKED:  # the first of two tangents
             x, y, z = c.drag[r - 1, 0], c.drag[r - 1, 1], c.drag[r - 1, 2]
-            for i in range(size):
-                f = x * n.N[r, i] + y * n.N[r + 1, i]
-                g = y * n.N[r, i] + z * n.N[r + 1, i]
-                if f != 0.0 or g != 0.0:
-                    add_outer(b.K, i, f, b.N, r)
-                    add_outer(b.K, i, g, b.N, r + 1)
+            for e in range(c.num_above[MASS, k] + 1):
+                i = c.kin[MASS, k, e]
+                add_outer(b.K, i, x * n.N[r, i] + y * n.N[r + 1, i], b.N, r)
+                add_outer(b.K, i, y * n.N[r, i] + z * n.N[r + 1, i], b.N, r + 1)
 
 
 @kernel
@@ -157,15 +91,9 @@ def kept(c, r):
 
 
 @kernel
-def row_responses(c, b, n):
-    """G and H, transposed, from K^-1 in X."""
-    size = c.L.shape[0]
-    count = c.num_rows
-    for i in range(size):
-        for k in range(size):
-            n.G[k, i] = n.X[i, k]
-    if count == 0:
-        return
+def row_sides(c, n):
+    """Right-hand sides of the system by the rates of rows into S. Returns their blocks of lanes, with some of zeros."""
+    size, count = c.u.shape[0], c.num_rows
     for r in range(count):  # from K^-1 it would lose the digits by which penalties are large
         if c.use[r] == ASKED:
             s = 1.0 / (c.soft[r] + c.give[r])
@@ -175,37 +103,92 @@ def row_responses(c, b, n):
             x, y, z = c.drag[r - 1, 0], c.drag[r - 1, 1], c.drag[r - 1, 2]
             for k in range(size):
                 n.S[k, r], n.S[k, r + 1] = x * n.N[r, k] + y * n.N[r + 1, k], y * n.N[r, k] + z * n.N[r + 1, k]
-    lanes = n.K.shape[1] // b.K.shape[1]
-    solve_columns(c, n, b.S, 0, (count + lanes - 1) // lanes)
+    wide = (count + LANES - 1) // LANES
+    if wide % 5 == 4:  # five take less time
+        wide += 1
+    for k in range(size):
+        for r in range(count, wide * LANES):
+            n.S[k, r] = 0.0
+    return wide
+
+
+@kernel
+def row_responses(c, b, n):
+    """G and H, transposed, from K^-1 in X."""
+    size, count = c.u.shape[0], c.num_rows
+    for i in range(size):
+        for k in range(size):
+            n.G[k, i] = n.X[i, k]
+    if count == 0:
+        return
+    wide = row_sides(c, n)
+    solve_columns(c, SYSTEM, b.S, wide)
     for r in range(count):
+        for k in range(size):
+            n.H[r, k] = n.S[k, r]
+    if refinements(c) == 1:
+        return
+    for r in range(count):  # R = g theta N K^-1, and E = g Phi
         s = kept(c, r)
-        for k in range(size):
-            n.V[r, k] = n.H[r, k] = n.S[k, r]
-        for j in range(n.R.shape[1]):
-            n.R[r, j] = 0.0
-        for k in range(size):
-            if n.N[r, k] != 0.0 and s != 0.0:
-                add_outer(b.R, r, s * n.N[r, k], b.X, k)
-    times = refinements(c)
-    for turn in range(1, times):
-        if turn == times - 1:  # G lacks the last power
+        along_path(c, n.N, r, s, b.X, b.R, b.X.shape[1])
+        along_path(c, n.N, r, -s, b.S, b.E, wide)
+        n.E[r, r] += s
+    for r in range(count):  # V <- H + H E
+        for j in range(b.H.shape[1]):
+            b.V[r, j] = 1.0 * b.H[r, j]
+        add_sum(n.E, 1.0, b.H, b.V, r, count)
+    for k in range(size):
+        add_sum(n.R, -1.0, b.V, b.G, k, count)
+    for r in range(count):  # H <- H + (H + H E) E
+        add_sum(n.E, 1.0, b.V, b.H, r, count)
+
+
+@kernel
+def along_path(c, F, r, factor, A, C, wide):
+    """C[r] = factor sum_k F[r, k] A[k] over coordinates k that move row r, for the first blocks of columns."""
+    p = c.last[r]
+    count = c.num_above[MASS, p] + 1
+    j = 0
+    while j < wide:
+        if j + 5 <= wide:
+            p0 = 0.0 * A[0, j]
+            x = p0, p0, p0, p0, p0
+            for e in range(count):
+                k = c.kin[MASS, p, e]
+                s = factor * F[r, k]
+                y = five(A, k, j)
+                x = x[0] + s * y[0], x[1] + s * y[1], x[2] + s * y[2], x[3] + s * y[3], x[4] + s * y[4]
+            put_five(C, r, j, x)
+            j += 5
+        else:
+            x0 = 0.0 * A[0, j]
+            for e in range(count):
+                k = c.kin[MASS, p, e]
+                x0 += factor * F[r, k] * A[k, j]
+            C[r, j] = x0
+            j += 1
+
+
+@kernel
+def add_sum(F, factor, A, C, k, count):
+    """C[k] += factor sum_r F[r, k] A[r], r below `count`."""
+    wide = A.shape[1]
+    j = 0
+    while j < wide:
+        if j + 5 <= wide:
+            x = five(C, k, j)
             for r in range(count):
-                if kept(c, r) > 0.0:
-                    for k in range(size):
-                        add_outer(b.G, k, -n.R[r, k], b.H, r)
-        # H <- V + H g Phi
-        empty(n.Z)
-        for r in range(count):
-            s = kept(c, r)
-            for j in range(b.H.shape[1]):
-                b.H[r, j] = s * b.H[r, j]
-            for k in range(size):
-                if n.N[r, k] != 0.0 and s != 0.0:
-                    add_outer(b.Z, k, n.N[r, k], b.H, r)
-        for r in range(count):
-            less_product(n.V, b.Z, b.H, r, size)
-            for j in range(b.H.shape[1]):
-                b.H[r, j] += b.V[r, j]
+                s = factor * F[r, k]
+                y = five(A, r, j)
+                x = x[0] + s * y[0], x[1] + s * y[1], x[2] + s * y[2], x[3] + s * y[3], x[4] + s * y[4]
+            put_five(C, k, j, x)
+            j += 5
+        else:
+            x0 = C[k, j]
+            for r in range(count):
+                x0 += factor * F[r, k] * A[r, j]
+            C[k, j] = x0
+            j += 1
 
 
 @kernel
@@ -241,28 +224,27 @@ def products(t, c, b, n):
     (1 - T1) times themselves, P = -S + h T2, and add S (ID_q(a_2) - ID_q(a_3)) - h T2 (ID_q(a_2) + K_s) by positions.
     Leaves T1 in Z and T2 in W.
     """
-    h, size = c.time_step, c.L.shape[0]
+    h, size, wide = c.time_step, c.u.shape[0], b.P.shape[1]
+    empty(n.P)
     for k in range(size):
-        for i in range(size):
-            n.P[k, i] = 0.5 * h * c.inverse[0, i, k] if c.again[i] != 0 else 0.0
+        n.P[k, k] = 0.5 * h if c.again[k] != 0 else 0.0
+    solve_columns(c, MASS, b.P, wide)
     empty(n.Z)
-    times_matrix(c.at_end, 1, c, KIN, b.P, b.Z, 0)
-    empty(n.W)
-    times_matrix(c.inverse, 0, c, TREE, b.Z, b.W, 0)
-    times_matrix(c.at_free, 0, c, KIN, b.P, b.X, 0)
+    add_times(c.at_end, 1, c, b.P, b.Z, 0)
+    scale_to(b.Z, 1.0, b.W, 0)
+    solve_columns(c, MASS, b.W, wide)
+    add_times(c.at_free, 0, c, b.P, b.X, 0)
     scale_to(b.P, -1.0, b.Y, 0)
-    times_matrix(c.at_end, 0, c, KIN, b.Y, b.X, 0)
+    add_times(c.at_end, 0, c, b.Y, b.X, 0)
     scale_to(b.W, -h, b.Y, 0)
-    times_matrix(c.at_free, 0, c, KIN, b.Y, b.X, 0)
+    add_times(c.at_free, 0, c, b.Y, b.X, 0)
     for k in range(size):
         add_outer(b.X, k, -h * t.stiffness[k], b.W, k)
         add_outer(b.X, size + k, -h * t.damping[k], b.W, k)
     scale_to(b.P, -1.0, b.P, 0)
     add_scaled(b.W, h, b.P, 0)
     # (1 - T1) G: the columns of T1^T are rows of Z
-    for k in range(size):
-        for j in range(b.Y.shape[1]):
-            b.Y[k, j] = 1.0 * b.G[k, j]
+    scale_to(b.G, 1.0, b.Y, 0)
     for k in range(size):
         less_product(n.Y, b.Z, b.G, k, size)
     for r in range(c.num_rows):
@@ -274,37 +256,37 @@ def products(t, c, b, n):
 @kernel
 def all_columns(t, c, b, n, again):
     """X: du_1 by all columns, transposed; `again`: whether velocity products are taken anew."""
-    h, size = c.time_step, c.L.shape[0]
+    h, size, wide = c.time_step, c.u.shape[0], b.X.shape[1]
     narrow = n.K.shape[1]
     empty(n.X)
     for k in range(size):
         n.X[k, k] = 1.0
-    solve_columns(c, n, b.X, 0, b.K.shape[1])
+    solve_columns(c, SYSTEM, b.X, wide)
     row_responses(c, b, n)
     empty(n.X)
-    empty(n.P)
-    empty(n.W)
     if again:
         products(t, c, b, n)
-    add_scaled(b.G, h, b.X, 2 * size)
-    add_scaled(b.W, h, b.X, 2 * size)  # h G' + h T2
-    add_scaled(b.G, h, b.P, 0)
+        add_scaled(b.G, h, b.X, 2 * size)
+        add_scaled(b.W, h, b.X, 2 * size)  # h G' + h T2
+        add_scaled(b.G, h, b.P, 0)
+    else:
+        scale_to(b.G, h, b.X, 2 * size)
+        scale_to(b.G, h, b.P, 0)
     empty(n.W)
-    times_matrix(c.at_middle, 1, c, KIN, b.P, b.W, 0)
+    add_times(c.at_middle, 1, c, b.P, b.W, 0)
     add_scaled(b.W, -1.0, b.X, size)
     if again:
         add_scaled(b.Z, 1.0, b.W, 0)
-    scale_to(b.W, 0.5 * h, b.W, 0)
-    empty(n.Y)
-    times_matrix(c.inverse, 0, c, TREE, b.W, b.Y, 0)
+    scale_to(b.W, 0.5 * h, b.Y, 0)
+    solve_columns(c, MASS, b.Y, wide)
     add_scaled(b.Y, -1.0, b.X, 2 * size)
     for m in range(2):
-        times_matrix(c.right, m, c, KIN, b.G, b.X, m * size)
-        times_matrix(c.at_start, m, c, KIN, b.Y, b.X, m * size)
+        add_times(c.right, m, c, b.G, b.X, m * size)
+        add_times(c.at_start, m, c, b.Y, b.X, m * size)
     for k in range(size):
         add_outer(b.X, k, t.stiffness[k], b.Y, k)
         add_outer(b.X, size + k, t.damping[k], b.Y, k)
-    for m in range(2):
+    for m in range(1 + c.moving):
         for k in range(size):
             for r in range(c.num_rows):
                 s = n.c[r, m * narrow + k]

@@ -11,8 +11,8 @@ so that with a* = (u_1 - u_0) / h and the derivatives of inverse dynamics ID at 
     M~ du_1 - J^T dp = M~ du_0 + h dtau - (h (ID*_q + K_s) - d(J^T p)/dq) dq_M - h D du_0 - h ID*_u (du_0 + (h/2) da_1)
 
 where the laws of the rows (`contacts`) say what dp is. Rows ASKED, N du_1 + soft dp = -c, are eliminated as penalties
-1 / (soft + give), and what that leaves is refined: no matrix of rows is made, and rows that depend on each other do no
-harm. Positions at the end are q_M moved by (h/2) u_1.
+1 / (soft + give), and what that leaves is refined: rows that depend on each other do no harm. Positions at the end are
+q_M moved by (h/2) u_1.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from __future__ import annotations
 import math
 
 from kido.constraints.impact_time import UNSTEADY
-from kido.jit import call4, entry, inlined, kernel, lanes_view, view
+from kido.jit import call4, inlined, kernel, lanes_view, view
 from kido.kernels.derivatives import mass_matrix_from_momenta
 from kido.kernels.forward_dynamics import articulated_inertias
 from kido.kernels.inertia import body_inertia
 from kido.kernels.integration import advance
-from kido.kernels.inverse_mass import factor, invert
+from kido.kernels.inverse_mass import factor
 from kido.kernels.kinematics import transforms
 from kido.simulation.balance import SLOW
-from kido.simulation.gradients.tangent.charts import columns_of_start, rows_of_end, ways_of_end
+from kido.simulation.gradients.tangent.charts import axes_of_end, rows_of_start, ways_of_end
 from kido.simulation.gradients.tangent.contacts import (
     contact_laws,
     joint_laws,
@@ -49,21 +49,19 @@ from kido.simulation.gradients.tangent.floating import (
 )
 from kido.simulation.gradients.tangent.following import add_following, follow_rows, forget_start, start_motion
 from kido.simulation.gradients.tangent.geometry import bias_slope, describe_rows, seed_poses
-from kido.simulation.gradients.tangent.linear import factor_matrix
-from kido.simulation.gradients.tangent.response import all_columns, assemble_system
-from kido.simulation.gradients.tangent.schema import TABLES, TANGENT, UNIT_NUMBERS, UNITS
+from kido.simulation.gradients.tangent.linear import MASS, factor_matrix, solve_vector
+from kido.simulation.gradients.tangent.response import add_penalties, all_columns
+from kido.simulation.gradients.tangent.schema import TABLES, UNIT_NUMBERS, UNITS
 from kido.simulation.gradients.tangent.softness import add_softness
-from kido.simulation.world_struct import WORLD
 from kido.solvers.problem import CONTACT
-from kido.tree.workspace import ROWS
 
 DONE, OTHER_WAY, SINGULAR = 0, 1, 2
 SPARE = 7  # row of `work`
 
 
 @kernel
-def start_rates(t, c, w, b, n):
-    """Derivatives at the start's velocities, the inverse of M~, and M."""
+def start_rates(t, c, w):
+    """Derivatives at the start's velocities, M as right-hand side by velocities, and factors of M~."""
     d = c.data
     y = c.derivatives
     h = c.time_step
@@ -72,22 +70,17 @@ def start_rates(t, c, w, b, n):
         d.u[k] = w.start_u[k]
         d.udot[k] = (w.middle_u[k] - w.start_u[k]) * (2.0 / h)
     force_rates(t, d, y, c.at_start)
-    for i in range(size):
-        for j in range(size):
-            c.at_start[2, i, j] = 0.0
-    mass_matrix_from_momenta(y, 0, size, c.at_start, 2)
-    rows, blocks = view(ROWS, y.rows[0]), lanes_view(ROWS, y.rows[1])
-    X = rows.X
+    mass_matrix_from_momenta(y, 0, size, c.right, 1)
     factor(t, d, y, 0, t.parent.shape[0])
-    invert(d, y, rows, blocks, n.K.shape[1] // b.K.shape[1], size)
     for i in range(size):
+        c.D[MASS, i] = d.Dinv[i]
         for j in range(size):
-            c.inverse[0, i, j] = X[0, i, j]
+            c.L[MASS, i, j] = y.L[i, j]
 
 
 @kernel
-def middle_rates(t, c, w, b, n):
-    """M~ into K, the right-hand sides of du_1 without rows into `right`."""
+def middle_rates(t, c, w, n):
+    """M~ into K, the right-hand sides of du_1 without rows into `right`, where M is."""
     d = c.data
     h = c.time_step
     size = d.q.shape[0]
@@ -97,8 +90,7 @@ def middle_rates(t, c, w, b, n):
     force_rates(t, d, c.derivatives, c.at_middle)
     for i in range(size):
         for j in range(size):
-            m = c.at_start[2, i, j]
-            n.K[i, j] = c.right[1, i, j] = m
+            n.K[i, j] = c.right[1, i, j]
             c.right[0, i, j] = -h * c.at_middle[0, i, j]
         own = t.armature[i] + 0.25 * h * h * t.stiffness[i]
         n.K[i, i] += own + h * t.damping[i]
@@ -156,20 +148,21 @@ def velocities_after(t, c, w):
                 x = S[0, k] * f0 + S[1, k] * f1 + S[2, k] * f2
                 c.work[0, k] += x + (S[3, k] * f3 + S[4, k] * f4 + S[5, k] * f5)
             i = t.parent[i]
-    for i in range(size):
-        f = c.work[0, i]
-        if f != 0.0:
-            for k in range(size):
-                c.u[k] += f * c.inverse[0, i, k]
+    solve_vector(c, MASS, 0)
+    for k in range(size):
+        c.u[k] += c.work[0, k]
 
 
 @kernel
 def row_rates(t, c, w, n):
-    """Rows of all blocks with their laws, and d(J^T p)/dq. Returns whether biases are known."""
+    """Rows of all blocks with their laws, and d(J^T p)/dq into `right`. Returns whether biases are known."""
     src, pr = w.row_origins, w.problem
     contacts = w.collision
     velocity_columns(t, c.derivatives, c, c.u)
-    at = 0
+    size, at, most = c.u.shape[0], 0, 0.0
+    for k in range(size):
+        most = max(most, math.fabs(w.start_u[k]))
+    c.moving = 1 if c.time_step * most > SLOW and contacts.num_contacts > 0 else 0
     for block in range(pr.num_blocks):
         if pr.kind[block] == CONTACT:
             at += contact_laws(t, c, n, pr, block, src.body[block], at)
@@ -177,13 +170,7 @@ def row_rates(t, c, w, n):
             at += joint_laws(t, c, n, pr, src, c.u, block, at)
     c.num_rows = at
     push_rates(t, c)
-    c.moving = 0
-    size = c.u.shape[0]
-    most = 0.0
-    for k in range(size):
-        most = max(most, math.fabs(w.start_u[k]))
-    if c.time_step * most > SLOW and contacts.num_contacts > 0:
-        c.moving = 1
+    if c.moving != 0:
         start_motion(t, c.data, w, c)
         follow_rows(t, c, w, contacts)
         forget_start(c.data, w)
@@ -245,10 +232,9 @@ def accelerations_again(t, c, w):
     composites(t, d, c.derivatives)
     for k in range(size):
         v[SPARE, k] = joint_force(t, c.derivatives, k) - v[SPARE, k]
-    for i in range(size):
-        x = v[SPARE, i]
-        for k in range(size if x != 0.0 else 0):
-            d.udot[k] -= x * c.inverse[0, i, k]
+    solve_vector(c, MASS, SPARE)
+    for k in range(size):
+        d.udot[k] -= v[SPARE, k]
 
 
 @inlined
@@ -287,7 +273,7 @@ def linearize(t, c, w, b, n, detect, collision):
         momentum_columns(t, c, w.data.q, w.problem.u, AFTER)
     place_middle(t, c, w)
     note_ways(t, c, w)
-    start_rates(t, c, w, b, n)
+    start_rates(t, c, w)
     if c.num_floating > 0:
         kick_rates(t, c)
     c.num_rows = 0
@@ -301,18 +287,30 @@ def linearize(t, c, w, b, n, detect, collision):
     velocities_after(t, c, w)
     if note_again(t, c, w) < 0:
         return OTHER_WAY
-    middle_rates(t, c, w, b, n)
+    middle_rates(t, c, w, n)
     if blocks > 0:
         if not row_rates(t, c, w, n):
             return OTHER_WAY
-        assemble_system(c, b, n)
+        add_penalties(c, b, n)
     if not factor_matrix(c, b, n):
         return SINGULAR
     return DONE
 
 
-@entry("i8(i8,i8,i8,i8)")
-def step_rates(world, tangent, detect, collision):
+@kernel
+def tell_modes(c, pr):
+    """Modes and margins of contacts one after the other, and the least margin."""
+    number, least = 0, math.inf
+    for b in range(pr.num_blocks):
+        least = min(least, c.margin[b])
+        if pr.kind[b] == CONTACT:
+            c.told_mode[number], c.told_margin[number] = c.mode[b], c.margin[b]
+            number += 1
+    c.num_told, c.least_margin = number, least
+
+
+@kernel
+def step_rates(w, c, detect, collision):
     """`out` of a step that has been done.
 
     Args:
@@ -322,8 +320,6 @@ def step_rates(world, tangent, detect, collision):
     Returns:
         DONE, OTHER_WAY: the step has parts that are not differentiated here; or SINGULAR.
     """
-    w = view(WORLD, world)
-    c = view(TANGENT, tangent)
     b, n = lanes_view(TABLES, c.lanes), view(TABLES, c.numbers)
     status = linearize(w.tree, c, w, b, n, detect, collision)
     if status != DONE:
@@ -335,11 +331,12 @@ def step_rates(world, tangent, detect, collision):
     ways_of_end(w.tree, c, n)
     if c.num_floating > 0:
         balance_rows(w.tree, c, c.out)
-    rows_of_end(w.tree, c, w)
-    columns_of_start(w.tree, c, c.out)
+    axes_of_end(w.tree, c, w)
+    rows_of_start(w.tree, c, c.out)
     size = c.u.shape[0]
     for k in range(size):
         if c.inert[k] != 0:
             for i in range(2 * size):
-                c.out[i, 2 * size + k] = 0.0
+                c.out[2 * size + k, i] = 0.0
+    tell_modes(c, w.problem)
     return DONE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -10,22 +11,19 @@ from numpy.typing import NDArray
 from kido.arrays import fixed
 from kido.collision.container import COLLISION
 from kido.collision.narrow import detect_contacts
-from kido.constraints.surfaces import NO_ROWS
 from kido.jit import LANES
 from kido.jit.duals import DIRECTIONS, dual_callback
 from kido.jit.duals.structs import NUMBERS
 from kido.joints import JointKind
-from kido.quantities.branches import derivatives_workspace, solution_rows
+from kido.quantities.branches import derivatives_workspace
 from kido.simulation.commands import Commands
 from kido.simulation.flexible_bodies import FlexibleBodies
 from kido.simulation.gradients.laws import MODE_NAMES
 from kido.simulation.gradients.result import StepDerivatives
-from kido.simulation.gradients.tangent.begin import leaves_to_formulas, take_start
-from kido.simulation.gradients.tangent.kept import Kept
-from kido.simulation.gradients.tangent.pull import step_pull
+from kido.simulation.gradients.tangent.attempt import ATTEMPT, Handed, try_pull, try_rates
+from kido.simulation.gradients.tangent.kept import BY, Kept, put_features
 from kido.simulation.gradients.tangent.schema import TABLES, TANGENT, UNIT_NUMBERS, UNITS
-from kido.simulation.gradients.tangent.step import DONE, step_rates
-from kido.solvers.problem import CONTACT
+from kido.simulation.threads import StepThreads
 from kido.tree.schema import data_for
 
 Array = NDArray[np.float64]
@@ -41,27 +39,34 @@ def may_have_formulas(engine: Any) -> bool:
     return DIRECTIONS + 1 == 8 == LANES and 0 < len(t.body_of_dof) <= MOST_DOFS and not np.isin(t.kind, _OTHERS).any()
 
 
-def _relatives(t: Any) -> NDArray[np.bool_]:
-    """Of each two coordinates, whether one's body is on the other's path to the root."""
+def _wide(numbers: int) -> int:
+    """Blocks of lanes for a row: five are worked on together, which takes less time than four, and less than four."""
+    blocks = -(-numbers // LANES)
+    return blocks + 1 if blocks % 5 == 4 else blocks
+
+
+def _above(t: Any) -> NDArray[np.bool_]:
+    """Of each body, which bodies are on its path to the root."""
     above = np.eye(len(t.parent), dtype=bool)
     for i, parent in enumerate(t.parent):
         if parent >= 0:
             above[i] |= above[parent]
-    found = above[np.ix_(t.body_of_dof, t.body_of_dof)]
+    return above
+
+
+def _relatives(t: Any) -> NDArray[np.bool_]:
+    """Of each two coordinates, whether one's body is on the other's path to the root."""
+    found = _above(t)[np.ix_(t.body_of_dof, t.body_of_dof)]
     return found | found.T
 
 
-_BY = {"contacts": "contacts", "pairs": "pairs"}
-_WHOLE = ("bodies", "shapes", "slots", "shapes_and_one", "bodies_and_one", "excluded")
-
-
 def _parts() -> dict[str, str]:
-    """Arrays of a detector that a detection reads, but for geometries and work space, and what is in use of them."""
-    chosen = {}
+    """Arrays of a detector that detections leave to the next one, by what is in use of them."""
+    chosen = {"order": ""}
     for name in COLLISION.arrays:
         dim = COLLISION.fields[name].dims[0]
-        if dim in _WHOLE or dim in _BY:
-            chosen[name] = _BY.get(dim, "")
+        if dim in BY:
+            chosen[name] = str(dim)
     return chosen
 
 
@@ -77,23 +82,30 @@ class Formulas:
         t = engine.tree
         n, blocks = len(t.body_of_dof), len(engine.row_origins.origin)
         rows = 3 * blocks
-        narrow = -(-n // LANES)
+        narrow = _wide(n)
         sizes = {"dofs": n, "rows": rows, "narrow": narrow, "twice_narrow": 2 * narrow, "thrice": 3 * n}
-        sizes["row_lanes"] = -(-rows // LANES)
+        sizes["row_lanes"] = _wide(rows)
         self._lanes = TABLES(samples=LANES, **sizes)
         flat = {f: getattr(self._lanes, f) for f in TABLES.arrays}
         self._numbers = TABLES(**{f: a.reshape(a.shape[0], -1) for f, a in flat.items()})
         self.tangent = c = TANGENT(dofs=n, bodies=len(t.parent), blocks=blocks, rows=rows, twice=2 * n, thrice=3 * n)
-        tree = t.tree_of_body[t.body_of_dof]
-        for m, related in enumerate((_relatives(t), tree[:, None] == tree)):
-            for k, row in enumerate(related):
+        c.path[:] = _above(t)[:, t.body_of_dof]
+        mounted = np.arange(n)
+        for k in t.first_dof[np.flatnonzero(t.kind == JointKind.FREE_MIXED)]:
+            mounted[k : k + 6] = *range(k + 3, k + 6), *range(k, k + 3)
+        c.order[:] = np.arange(n), mounted
+        for m, place in enumerate((np.arange(n), np.argsort(mounted))):
+            for k, row in enumerate(_relatives(t)):
                 found = np.flatnonzero(row)
-                c.num_kin[m, k], c.kin[m, k, : len(found)] = len(found), found
+                found = found[np.argsort(place[found])]
+                above = found[place[found] <= place[k]]
+                c.num_kin[k], c.kin[m, k, : len(found)], c.num_above[m, k] = len(found), found, len(above) - 1
+                c.blocks_above[k] = above.max() // LANES + 1
+        c.tip[:] = [max(np.flatnonzero(row), default=0) for row in c.path]
         self._data, self._work = data_for(t), derivatives_workspace(t)
         for i in np.flatnonzero(t.kind == JointKind.FREE_MIXED):
             k = int(t.first_dof[i])
             self._work.carried[k : k + 3], self._work.carried[k + 3 : k + 6] = k + 6, k
-        self._solutions = solution_rows(self._work)
         c.data, c.derivatives = self._data, self._work
         c.lanes, c.numbers = self._lanes.address, self._numbers.address
         found = mirror.world.collision
@@ -105,76 +117,76 @@ class Formulas:
         c.poses[:] = [x.address for x in self._views[3:5]]
         c.warm = self._views[5].address
         units = UNITS(samples=LANES, dofs=n, bodies=len(t.parent))
-        numbers = UNIT_NUMBERS(**{f: getattr(units, f).reshape(-1) for f in ("row", "V", "dV", "energy")})
+        numbers = UNIT_NUMBERS(**{f: getattr(units, f).reshape(-1) for f in UNITS.arrays if f != "P"})
         self._units = units, numbers
         c.units[:] = units.address, numbers.address
-        self._blocks = blocks
-        self.kept = Kept(engine)
-        self._part = mirror.part(engine.detector.container, _parts())
-        mirror.fill()
-        self._detect = dual_callback(detect_contacts).address
-        own = engine.feature(Commands).container
-        self._commands = 0 if own is None else own.address
+        self._blocks, self._linked = blocks, -1
+        self._kept = Kept(engine)
+        self._handed = Handed(engine.detector.container, found, _parts())
+        self._attempt = ATTEMPT(tangent=c, kept=self._kept.plan, copies=self._handed.copies)
+        self._attempt.detect = dual_callback(detect_contacts).address
+        self._attempt.collision = found.address
+        self._stateful: list[Any] = []  # features that have a state which steps change
+        self._teams: list[Any] = []
 
     @property
     def is_current(self) -> bool:
         """Whether it fits the engine's arrays."""
         return self.mirror.is_current and self._blocks == len(self.mirror.engine.row_origins.origin)
 
-    def apply(self) -> bool:
-        """Whether the world's properties leave steps to them: no actuators but forces, no springs of rotations."""
-        return leaves_to_formulas(self.mirror.engine.world.address, self.tangent.address, self._commands) != 0
+    def _link(self, engine: Any) -> None:
+        """Take what calls have in common until the engine links its structs again."""
+        self.mirror.fill()
+        own = engine.feature(Commands).container
+        self._attempt.world, self._attempt.commands = engine.world, 0 if own is None else own.address
+        self._stateful = [f for f in engine.features if f.key and f.state() is not None]
+        self._teams, self._linked = engine.feature(StepThreads).teams, engine.times_linked
 
-    def begin(self) -> None:
-        """Take what there is before a step."""
-        take_start(self.mirror.engine.world.address, self.tangent.address, self._commands)
-        self._part.fill(self.kept.sizes)
-
-    def after(self, gradient: Array | None = None, memory: Array | None = None) -> bool:
-        """`out` of the step that was done, or `pulled` where there is a gradient by the state after it.
+    def attempt(self, gradient: Array | None = None, memory: Array | None = None) -> int:
+        """Do the next step, find `out` or, where there is a gradient by the state after it, `pulled`, and undo it.
 
         Args:
             memory: gradient by points and normals of its contacts (contacts, 6), which the next step recalls.
 
         Returns:
-            Whether there are formulas for all of it.
+            DONE, or why there is nothing: OTHER_WAY, SINGULAR or STOPPED.
         """
-        engine = self.mirror.engine
-        if engine.surfaces.container.mode != NO_ROWS and engine.detector.container.num_contacts:
-            return False
-        collision, world = self.mirror.world.collision.address, engine.world.address
-        if gradient is None:
-            return step_rates(world, self.tangent.address, self._detect, collision) == DONE
-        c, count = self.tangent, engine.detector.container.num_contacts
-        c.gradient[:] = gradient
-        c.remembers = memory is not None
-        if memory is not None and len(memory) != count:
-            return False
-        if memory is not None:
-            c.memory[:count] = memory
-        return step_pull(world, self.tangent.address, self._detect, collision) == DONE
+        engine, c = self.mirror.engine, self.tangent
+        for feature in engine.told_of_runs:
+            feature.begin_run()
+        if engine.times_linked != self._linked:
+            self._link(engine)
+        call = try_rates
+        if gradient is not None:
+            call, c.gradient[:], c.remembers = try_pull, gradient, 0
+            if memory is not None:
+                c.remembers = 1 + len(memory)
+                c.memory[: len(memory)] = memory
+        if not (self._stateful or engine.told_of_steps or self._teams):
+            return call(self._attempt.address)
+        states = [(feature, feature.state()) for feature in self._stateful]
+        try:
+            for feature in engine.told_of_steps:
+                feature.before_steps()
+            with self._teams[0].working() if self._teams else nullcontext():
+                return call(self._attempt.address)
+        finally:
+            put_features(engine, states)
 
     def derivatives(self) -> StepDerivatives:
-        """What `after` found."""
-        c, problem = self.tangent, self.mirror.engine.problem
-        n, blocks = len(c.start_q), problem.num_blocks
-        out, margins = c.out.copy(), c.margin[:blocks]
-        margin = float(margins.min()) if blocks else np.inf
-        modes: tuple[str, ...] = ()
-        chosen = [k for k, kind in enumerate(problem.kind[:blocks].tolist()) if kind == CONTACT]
-        if chosen:
-            mode = c.mode[:blocks].tolist()
-            modes = tuple([MODE_NAMES[mode[k]] for k in chosen])
-        return StepDerivatives(
-            fixed(out[:, : 2 * n]), fixed(out[:, 2 * n :]), {}, modes, fixed(margins[chosen]), margin
-        )
+        """What `attempt` found."""
+        c = self.tangent
+        out, number, split = c.out.copy(), c.num_told, len(c.gradient)
+        modes = tuple([MODE_NAMES[mode] for mode in c.told_mode[:number].tolist()])
+        margins = fixed(c.told_margin[:number].copy())
+        return StepDerivatives(fixed(out[:split].T), fixed(out[split:].T), {}, modes, margins, c.least_margin)
 
     def pulled(self) -> tuple[Array, Array, dict[str, Array]]:
-        """What `after` found for a gradient."""
-        found = self.tangent.pulled[0]
+        """What `attempt` found for a gradient."""
+        found = self.tangent.pulled[:, 0]
         n = len(self.tangent.start_q)
         return found[: 2 * n].copy(), found[2 * n :].copy(), {}
 
     def recalled(self) -> Array:
         """Gradient by points and normals of the contacts that the step recalled (contacts, 6)."""
-        return self.tangent.recalled[: self.kept.sizes["contacts"]].copy()
+        return self.tangent.recalled[: self.mirror.engine.detector.container.num_contacts].copy()
