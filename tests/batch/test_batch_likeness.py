@@ -220,7 +220,17 @@ def test_what_is_done_to_their_world_does_nothing_to_them():
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
-def test_worlds_are_not_copied(copied):
-    for made in (Worlds(limited(0), 2, threads=1), RolloutPool(limited(0), threads=1)):
-        with pytest.raises(ModelError, match=f"{type(made).__name__} of 'world' cannot be copied or pickled"):
-            copied(made)
+def test_worlds_are_not_pickled_nor_pools_copied(copied):
+    """Worlds have copies of their own, by `clone`."""
+    with pytest.raises(ModelError, match="RolloutPool of 'world' cannot be copied or pickled"):
+        copied(RolloutPool(limited(0), threads=1))
+    worlds = Worlds(limited(0), 2, threads=1)
+    if copied is pickle.dumps:
+        with pytest.raises(ModelError, match="Worlds of 'world' cannot be pickled"):
+            copied(worlds)
+        return
+    twin = copied(worlds)
+    worlds.step(n=5)
+    assert not twin.steps.any() and not np.array_equal(twin.positions, worlds.positions)
+    twin.step(n=5)
+    np.testing.assert_array_equal(twin.positions, worlds.positions)

@@ -207,7 +207,12 @@ def test_a_file_that_is_cut_off_can_be_read_up_to_there(tmp_path: Path) -> None:
         n = len(recording)
         np.testing.assert_array_equal(recording.times, whole.times[:n])
         np.testing.assert_array_equal(recording.energies.potential, whole.energies.potential[:n])
-        np.testing.assert_array_equal(recording.contacts(n - 1).points, whole.contacts(n - 1).points)
+        try:  # what says where contacts are may be behind the cut, by when the file was written
+            points = recording.contacts(n - 1).points
+        except RecordingError as error:
+            assert "contacts/" in str(error)
+        else:
+            np.testing.assert_array_equal(points, whole.contacts(n - 1).points)
         for name in (
             "positions",
             "velocities",

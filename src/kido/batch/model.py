@@ -10,14 +10,15 @@ from kido.simulation import World
 from kido.skeleton import BodyNode, ShapeNode, Skeleton
 
 
-class NotCopied:
-    """What has threads, and worlds in their hands: neither copied nor pickled."""
+class NotPickled:
+    """What has threads, and worlds in their hands: not pickled, nor copied unless it says how."""
 
     world: World
+    refused = "copied or pickled"
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise ModelError(
-            f"{type(self).__name__} of {self.world.name!r} cannot be copied or pickled; make another one of its model, "
+            f"{type(self).__name__} of {self.world.name!r} cannot be {self.refused}; make another one of its model, "
             "and take states over by `snapshot` and `restore`, or positions and velocities"
         )
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from kido.attributes import FixedAttributes, dataclass, named_arguments
 from kido.batch.arguments import Array, whole_number
-from kido.batch.model import NotCopied
+from kido.batch.model import NotPickled
 from kido.batch.rollout_worker import Job
 from kido.batch.worlds import Worlds
 from kido.errors import StateError
@@ -45,7 +45,7 @@ class Trajectories:
     __repr__ = brief
 
 
-class RolloutPool(NotCopied, FixedAttributes):
+class RolloutPool(NotPickled, FixedAttributes):
     """Worlds to run rollouts in again and again: `Worlds` that begin anew in each run, as many as it has samples.
 
     Every sample starts from the world as it was when the pool was made (states of all skeletons, warm start of its

@@ -23,7 +23,7 @@ from kido.batch.differences import (
     set_properties,
 )
 from kido.batch.gpu_worlds import Device
-from kido.batch.model import NotCopied, counterpart, places_of, refuse_what_is_called, world_of, worlds_of
+from kido.batch.model import NotPickled, counterpart, places_of, refuse_what_is_called, world_of, worlds_of
 from kido.batch.rollout_worker import Job
 from kido.batch.states import first_not_finite
 from kido.batch.world_image import Image, Store
@@ -39,7 +39,7 @@ _NONE, _NO_COMMANDS = np.zeros(0, np.int64), np.zeros((1, 1, 0))
 _NOT_KEPT = ("carried", "pushes")  # of states: they matter to callbacks, which are not called, and to `World.push`
 
 
-class Worlds(NotCopied, FixedAttributes):
+class Worlds(NotPickled, FixedAttributes):
     """Worlds of one structure, each with its own state and, if wanted, its own properties.
 
     A step of one of them is that of `World.step` with commands that go on: bit for bit where worlds are stepped one by
@@ -95,6 +95,7 @@ class Worlds(NotCopied, FixedAttributes):
         >>> worlds.reset(np.flatnonzero(positions[:, 5] < 0.3))
     """
 
+    refused = "pickled"
     why_alone: str
 
     def __init__(
@@ -424,19 +425,19 @@ class Worlds(NotCopied, FixedAttributes):
     def clone(self) -> Worlds:
         """As many worlds of their own, with the states and properties of these; they go on as these do."""
         twin = Worlds(
-            self._models or self.world, len(self), skeleton=self._index, threads=self.threads, lanes=self._lanes,
+            self._models or self._like, len(self), skeleton=self._index, threads=self.threads, lanes=self._lanes,
             device=self._on,
         )  # fmt: skip
-        names = [s.name for s in self.world.skeletons]
+        names = [s.name for s in self._like.skeletons]
         with self.turn:
             if self._properties:
                 twin._properties = [
-                    Property(p.name, [counterpart(thing, twin.world, names) for thing in p.things], p.values.copy())
+                    Property(p.name, [counterpart(thing, twin._like, names) for thing in p.things], p.values.copy())
                     for p in self._properties
                 ]
-                twin.differences = named_differences(twin.world, twin._properties, len(self))
-            twin._starts = deepcopy(self._starts)  # the world that stands for all may be elsewhere by now
-            twin.store = Store(Image(twin.world), twin._starts, len(self))
+                twin.differences = named_differences(twin._like, twin._properties, len(self))
+            twin._starts = deepcopy(self._starts)
+            twin.store = Store(Image(twin._like), twin._starts, len(self))
             width = self.store.rows.shape[1]
             if twin.store.rows.shape[1] < width:
                 twin.store.rows = np.zeros((len(self), width))

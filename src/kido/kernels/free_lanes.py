@@ -278,8 +278,8 @@ def land(x, rest, h):
     turn = _chosen(fast, w, closing_spin(inertia, inverse, w, rest))
     b = turned_back(turn, rest, multiply_symmetric(inertia, w[0], w[1], w[2]))
     w = _chosen(fast, w, multiply_symmetric(inverse, b[0], b[1], b[2]))
-    turn = _plus(_times(rest, turn), h, pseudo)  # that takes no momentum with it, so the energy is that without
-    q = advance_rotation_vector(q[0], q[1], q[2], turn[0], turn[1], turn[2])
+    turn = _plus(turn, h / rest, pseudo)  # that takes no momentum with it, so the energy is that without
+    q = advance_rotation_vector(q[0], q[1], q[2], rest * turn[0], rest * turn[1], rest * turn[2])
     R = to_matrix(q[0], q[1], q[2])
     y, z = rotate(middle, c[0], c[1], c[2]), rotate(R, c[0], c[1], c[2])
     b = _plus(_three(x, U + 3), 1.0, offset_velocity(middle, pseudo, c))
