@@ -99,7 +99,7 @@ def test_python_runs_while_worlds_are_stepped(made):
             counts[0] += 1
 
     before = sys.getswitchinterval()
-    sys.setswitchinterval(10.0)  # nobody takes the lock from who holds it
+    sys.setswitchinterval(0.2)  # longer than what is Python around the compiled code
     thread = threading.Thread(target=count)
     try:
         seen = []
