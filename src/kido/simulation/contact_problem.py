@@ -91,11 +91,11 @@ def steady_trees(engine: Stepped) -> np.ndarray:
     return steady
 
 
-def has_unsteady_trees(engine: Stepped) -> bool:
-    """Whether there are trees whose impacts are where a step's middle is (`kido.simulation.middle`)."""
-    first = engine.tree.first_dof[engine.tree.tree_body]
+def has_unsteady(tree: Any, steady: np.ndarray) -> bool:
+    """Whether there are trees whose impacts move a step's middle (`kido.simulation.middle`), by `steady_trees`."""
+    first = tree.first_dof[tree.tree_body]
     moves = first[:-1] < first[1:]
-    return bool((steady_trees(engine)[first[:-1][moves]] == UNSTEADY).any())
+    return bool((steady[first[:-1][moves]] == UNSTEADY).any())
 
 
 def _inertia_sizes(engine: Stepped) -> np.ndarray:

@@ -23,7 +23,7 @@ from kido.simulation.collision_filter import filter_arrays, is_tested
 from kido.simulation.contact_problem import (
     Arrays,
     first_room,
-    has_unsteady_trees,
+    has_unsteady,
     larger_arrays,
     likely_solvers,
     list_joints,
@@ -176,8 +176,9 @@ class Engine:
                 w.feature_stage[place, k] = stage.address
                 w.feature_struct[place, k] = 0 if own is None else own.address
         timed = fields["assemble"] is assemble_midpoint_stage and not w.loops.address and not w.soft.address
-        self.row_origins.steady[: len(self.data.q)] = steady_trees(self) if timed else 0
-        self.row_origins.may_move = timed and ASK not in places and has_unsteady_trees(self)
+        steady = steady_trees(self)
+        self.row_origins.steady[: len(self.data.q)] = steady if timed else 0
+        self.row_origins.may_move = timed and ASK not in places and has_unsteady(self.tree, steady)
         # For each call of a step, which takes a few microseconds.
         self.calls_users = (
             ASK in places
